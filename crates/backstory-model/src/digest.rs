@@ -1,0 +1,78 @@
+//! A digest of a set of lines that does not depend on their order.
+
+use sha2::{Digest as _, Sha256};
+
+/// Sum, modulo 2²⁵⁶, of the SHA-256 of every line added. Equal multisets have equal digests in whatever order they
+/// are met, so a store can be digested in one pass without sorting it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetDigest {
+    sum: [u64; 4],
+    count: u64,
+}
+
+impl SetDigest {
+    /// Adds a line.
+    pub fn add(&mut self, line: &[u8]) {
+        let hash = Sha256::digest(line);
+        let mut carry = 0u128;
+        for (limb, bytes) in self.sum.iter_mut().zip(hash.chunks_exact(8)) {
+            let value = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+            let total = u128::from(*limb) + u128::from(value) + carry;
+            *limb = total as u64;
+            carry = total >> 64;
+        }
+        self.count += 1;
+    }
+
+    /// How many lines were added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// 64 hex digits.
+    pub fn hex(&self) -> String {
+        self.sum.iter().rev().map(|limb| format!("{limb:016x}")).collect()
+    }
+}
+
+/// SHA-256 of a text, 64 hex digits.
+pub fn sha256_hex(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// SHA-256 of bytes.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn computes_sha256_consistently() {
+        assert_eq!(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    proptest! {
+        #[test]
+        fn order_does_not_matter_but_every_line_does(mut lines in prop::collection::vec("[a-c]{0,3}", 1..20)) {
+            let digest = |lines: &[String]| {
+                let mut digest = SetDigest::default();
+                lines.iter().for_each(|line| digest.add(line.as_bytes()));
+                digest.hex()
+            };
+            let forward = digest(&lines);
+            lines.reverse();
+            prop_assert_eq!(&forward, &digest(&lines));
+            lines.pop();
+            prop_assert_ne!(&forward, &digest(&lines));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Searchable documents: one for every issue, merge request and discussion, as canonical text.
+
+use jiff::Timestamp;
+
+use crate::{
+    digest::sha256_hex,
+    entity::{Discussion, Issue, MergeRequest, State, Thread},
+    filter::DocumentKind,
+    id::{NodeId, ThreadId, ThreadKind},
+    time::day,
+};
+
+/// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
+pub const MAX_WHOLE_TEXT: usize = 1 << 20;
+
+/// What search finds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Id of its node, as a person writes it.
+    pub id: String,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Full path of the project.
+    pub project: String,
+    /// Of a discussion: the issue or merge request it belongs to.
+    pub parent: Option<String>,
+    /// Title; of a discussion, that of what it belongs to.
+    pub title: String,
+    /// Address for people.
+    pub url: String,
+    /// User name of the author; of a discussion, who began it.
+    pub author: Option<String>,
+    /// Labels; of a discussion, those of what it belongs to.
+    pub labels: Vec<String>,
+    /// State; of a discussion, that of what it belongs to.
+    pub state: State,
+    /// When it was opened or begun.
+    pub created_at: Timestamp,
+    /// When it last changed; of a discussion, the newest change of a note.
+    pub updated_at: Timestamp,
+    /// The line that every chunk begins with: what it is part of.
+    pub header: String,
+    /// The text below the header, in parts that belong together.
+    pub parts: Vec<Part>,
+    /// Of an issue or merge request: its text and that of all its discussions, in one. Else empty.
+    pub whole_text: String,
+}
+
+/// A description or a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Who wrote it and when, `@alice (2024-03-15):`; empty for a description.
+    pub attribution: String,
+    /// What they wrote.
+    pub body: String,
+}
+
+impl Document {
+    /// The canonical text: `title\n\ndescription`, or the header of a discussion and its notes with who wrote each
+    /// and when.
+    pub fn text(&self) -> String {
+        let mut text = self.header.clone();
+        for part in self.parts.iter().filter(|part| !part.body.is_empty() || !part.attribution.is_empty()) {
+            text.push_str("\n\n");
+            if !part.attribution.is_empty() {
+                text.push_str(&part.attribution);
+                text.push('\n');
+            }
+            text.push_str(&part.body);
+        }
+        text
+    }
+
+    /// SHA-256 of the canonical text, which tells whether it must be embedded again.
+    pub fn content_hash(&self) -> String {
+        sha256_hex(&self.text())
+    }
+}
+
+/// The documents of an issue and its discussions, the issue first. Discussions without a note have none.
+pub fn of_issue(issue: &Issue, discussions: &[Discussion]) -> Vec<Document> {
+    of_thread(&issue.id, &issue.thread, discussions)
+}
+
+/// The documents of a merge request and its discussions, the merge request first.
+pub fn of_merge_request(mr: &MergeRequest, discussions: &[Discussion]) -> Vec<Document> {
+    of_thread(&mr.id, &mr.thread, discussions)
+}
+
+fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<Document> {
+    let kind = match id.kind {
+        ThreadKind::Issue => DocumentKind::Issue,
+        ThreadKind::MergeRequest => DocumentKind::MergeRequest,
+    };
+    let own = Document {
+        id: id.to_string(),
+        kind,
+        project: id.project.clone(),
+        parent: None,
+        title: thread.title.clone(),
+        url: thread.web_url.clone(),
+        author: thread.author.clone(),
+        labels: thread.labels.clone(),
+        state: thread.state,
+        created_at: thread.created_at,
+        updated_at: thread.updated_at,
+        header: thread.title.clone(),
+        parts: vec![Part { attribution: String::new(), body: normalise(&thread.description) }],
+        whole_text: String::new(),
+    };
+    let threads: Vec<Document> = discussions.iter().filter_map(|discussion| of_discussion(discussion, &own)).collect();
+    let mut documents = vec![own];
+    documents.extend(threads);
+    documents[0].whole_text = whole_text(&documents);
+    documents
+}
+
+fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document> {
+    let first = discussion.notes.first()?;
+    let what = match discussion.thread.kind {
+        ThreadKind::Issue => "Issue",
+        ThreadKind::MergeRequest => "MR",
+    };
+    let updated_at = discussion.notes.iter().map(|note| note.updated_at).max()?;
+    let parts = discussion.notes.iter().map(|note| Part {
+        attribution: format!("@{} ({}):", note.author.as_deref().unwrap_or("deleted"), day(note.created_at)),
+        body: normalise(&note.body),
+    });
+    Some(Document {
+        id: NodeId::Discussion { thread: discussion.thread.clone(), id: discussion.id.clone() }.to_string(),
+        kind: DocumentKind::Discussion,
+        parent: Some(parent.id.clone()),
+        url: discussion.web_url.clone(),
+        author: first.author.clone(),
+        created_at: first.created_at,
+        updated_at,
+        header: format!("[{what} {}: {}] Discussion", discussion.thread.short(), parent.title),
+        parts: parts.collect(),
+        whole_text: String::new(),
+        ..parent.clone()
+    })
+}
+
+fn whole_text(documents: &[Document]) -> String {
+    let mut whole = documents[0].text();
+    for part in documents[1..].iter().flat_map(|document| &document.parts) {
+        if whole.len() + part.body.len() > MAX_WHOLE_TEXT {
+            break;
+        }
+        whole.push_str("\n\n");
+        whole.push_str(&part.body);
+    }
+    whole
+}
+
+/// One kind of line end and no white space at the ends, so that equal texts have equal hashes.
+fn normalise(text: &str) -> String {
+    text.replace("\r\n", "\n").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::entity::{Note, NoteKind};
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn issue(description: &str) -> Issue {
+        Issue {
+            id: ThreadId::issue("acme/shop", 234),
+            thread: Thread {
+                title: "Authentication redesign".into(),
+                description: description.into(),
+                state: State::Opened,
+                author: Some("janedoe".into()),
+                labels: vec!["auth".into(), "bug".into()],
+                milestone: None,
+                assignees: vec![],
+                created_at: at("2024-02-28T09:00:00Z"),
+                updated_at: at("2024-03-20T09:00:00Z"),
+                closed_at: None,
+                closed_by: None,
+                web_url: "https://git.example.com/acme/shop/-/issues/234".into(),
+                notes_count: 2,
+            },
+            related: vec![],
+            closed_by_requests: vec![],
+            links: vec![],
+        }
+    }
+
+    fn note(id: u64, author: &str, created_at: &str, body: &str) -> Note {
+        Note {
+            id,
+            kind: NoteKind::Discussion,
+            author: Some(author.into()),
+            body: body.into(),
+            created_at: at(created_at),
+            updated_at: at(created_at),
+            resolvable: false,
+            resolved: false,
+            resolved_by: None,
+            resolved_at: None,
+            position: None,
+        }
+    }
+
+    fn discussion(notes: Vec<Note>) -> Discussion {
+        Discussion {
+            id: "6a9c".into(),
+            thread: ThreadId::issue("acme/shop", 234),
+            individual: false,
+            notes,
+            events: vec![],
+            web_url: "https://git.example.com/acme/shop/-/issues/234#note_1".into(),
+        }
+    }
+
+    #[test]
+    fn extracts_issue_document_as_title_and_description() {
+        let documents = of_issue(&issue("We need to redesign it.\r\n"), &[]);
+        expect![[r"
+            Authentication redesign
+
+            We need to redesign it."]]
+        .assert_eq(&documents[0].text());
+        assert_eq!(of_issue(&issue(""), &[])[0].text(), "Authentication redesign");
+    }
+
+    #[test]
+    fn extracts_discussion_document_with_full_thread_context() {
+        let notes = vec![
+            note(1, "johndoe", "2024-03-15T10:00:00Z", "I think we should move to JWT."),
+            note(2, "janedoe", "2024-03-15T23:59:59Z", "Agreed.\n\nWhat about refresh tokens?"),
+        ];
+        let documents = of_issue(&issue("text"), &[discussion(notes)]);
+        expect![[r"
+            [Issue #234: Authentication redesign] Discussion
+
+            @johndoe (2024-03-15):
+            I think we should move to JWT.
+
+            @janedoe (2024-03-15):
+            Agreed.
+
+            What about refresh tokens?"]]
+        .assert_eq(&documents[1].text());
+        let discussion = &documents[1];
+        assert_eq!(discussion.id, "acme/shop#234~6a9c");
+        assert_eq!(discussion.parent.as_deref(), Some("acme/shop#234"));
+        assert_eq!(discussion.author.as_deref(), Some("johndoe"));
+        assert_eq!(discussion.labels, ["auth", "bug"]);
+        assert_eq!(discussion.updated_at, at("2024-03-15T23:59:59Z"));
+    }
+
+    #[test]
+    fn whole_text_of_an_issue_has_its_discussions() {
+        let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "I think we should move to JWT.")];
+        let documents = of_issue(&issue("text"), &[discussion(notes)]);
+        assert_eq!(documents[0].whole_text, "Authentication redesign\n\ntext\n\nI think we should move to JWT.");
+        assert_eq!(documents[1].whole_text, "");
+    }
+
+    #[test]
+    fn discussion_without_notes_is_no_document() {
+        assert_eq!(of_issue(&issue("text"), &[discussion(vec![])]).len(), 1);
+    }
+
+    #[test]
+    fn content_hash_changes_with_the_text_and_only_then() {
+        let one = of_issue(&issue("text"), &[]);
+        let mut relabelled = issue("text");
+        relabelled.thread.labels.clear();
+        assert_eq!(one[0].content_hash(), of_issue(&relabelled, &[])[0].content_hash());
+        assert_ne!(one[0].content_hash(), of_issue(&issue("other"), &[])[0].content_hash());
+    }
+}

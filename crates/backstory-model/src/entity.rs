@@ -1,0 +1,384 @@
+//! What a forge knows, in one shape for every forge.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{NodeId, ThreadId};
+
+/// One object of a forge: the unit that the ledger stores and that owns a named graph.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A project.
+    Project(Project),
+    /// A person.
+    Person(Person),
+    /// A label.
+    Label(Label),
+    /// A milestone.
+    Milestone(Milestone),
+    /// An issue.
+    Issue(Issue),
+    /// A merge request.
+    MergeRequest(MergeRequest),
+    /// A discussion with its notes; also one that holds system notes only.
+    Discussion(Discussion),
+}
+
+impl Item {
+    /// The node that names the item.
+    pub fn id(&self) -> NodeId {
+        match self {
+            Self::Project(project) => NodeId::Project(project.path.clone()),
+            Self::Person(person) => NodeId::person(&person.username),
+            Self::Label(label) => NodeId::Label { project: label.project.clone(), name: label.name.clone() },
+            Self::Milestone(milestone) => NodeId::Milestone { project: milestone.project.clone(), iid: milestone.iid },
+            Self::Issue(issue) => issue.id.clone().into(),
+            Self::MergeRequest(mr) => mr.id.clone().into(),
+            Self::Discussion(discussion) => discussion.node_id(),
+        }
+    }
+}
+
+/// Kind of an item in the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    /// A project.
+    Project,
+    /// A person.
+    Person,
+    /// A label.
+    Label,
+    /// A milestone.
+    Milestone,
+    /// An issue.
+    Issue,
+    /// A merge request.
+    MergeRequest,
+    /// A discussion with its notes.
+    Discussion,
+}
+
+impl ItemKind {
+    /// All kinds, in the order in which a sync meets them.
+    pub const ALL: [Self; 7] =
+        [Self::Project, Self::Person, Self::Label, Self::Milestone, Self::Issue, Self::MergeRequest, Self::Discussion];
+
+    /// Its name in the ledger.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Person => "person",
+            Self::Label => "label",
+            Self::Milestone => "milestone",
+            Self::Issue => "issue",
+            Self::MergeRequest => "merge_request",
+            Self::Discussion => "discussion",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Project {
+    /// Full path, `group/project`.
+    pub path: String,
+    /// The forge's number for it.
+    pub forge_id: u64,
+    /// Short name.
+    pub name: String,
+    /// One-line description.
+    pub description: Option<String>,
+    /// Address for people.
+    pub web_url: String,
+    /// Branch that is checked out by default.
+    pub default_branch: Option<String>,
+    /// When it was created.
+    pub created_at: Option<Timestamp>,
+}
+
+/// A person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Person {
+    /// User name at the forge.
+    pub username: String,
+    /// The forge's number for them.
+    pub forge_id: u64,
+    /// Display name.
+    pub name: String,
+    /// Address for people.
+    pub web_url: Option<String>,
+}
+
+/// A label.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// Full path of the project.
+    pub project: String,
+    /// Its name.
+    pub name: String,
+    /// `#rrggbb`.
+    pub color: Option<String>,
+    /// What it stands for.
+    pub description: Option<String>,
+}
+
+/// A milestone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Milestone {
+    /// Full path of the project.
+    pub project: String,
+    /// Number within the project.
+    pub iid: u64,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub description: String,
+    /// `active` or `closed`.
+    pub state: String,
+    /// Address for people.
+    pub web_url: Option<String>,
+}
+
+/// State of an issue or merge request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Being worked on.
+    Opened,
+    /// Closed without a merge.
+    Closed,
+    /// Merged.
+    Merged,
+    /// Locked while it is being merged.
+    Locked,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Opened, Self::Closed, Self::Merged, Self::Locked];
+
+    /// Its name, as GitLab writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Closed => "closed",
+            Self::Merged => "merged",
+            Self::Locked => "locked",
+        }
+    }
+
+    /// The state of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// What issues and merge requests have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// One-line title.
+    pub title: String,
+    /// Text, Markdown; empty if there is none.
+    pub description: String,
+    /// Where it stands.
+    pub state: State,
+    /// User name of who opened it; `None` for a deleted account.
+    pub author: Option<String>,
+    /// Names of its labels, sorted.
+    pub labels: Vec<String>,
+    /// Number of its milestone within the project.
+    pub milestone: Option<u64>,
+    /// User names of who it is assigned to.
+    pub assignees: Vec<String>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it last changed, as far as the forge tells.
+    pub updated_at: Timestamp,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+    /// User name of who closed it.
+    pub closed_by: Option<String>,
+    /// Address for people.
+    pub web_url: String,
+    /// How many notes people wrote, as the forge counts.
+    pub notes_count: u64,
+}
+
+/// How one issue relates to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LinkKind {
+    /// Related, without direction.
+    RelatesTo,
+    /// The issue blocks the other.
+    Blocks,
+    /// The issue is blocked by the other.
+    BlockedBy,
+}
+
+/// An issue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issue {
+    /// Its id.
+    pub id: ThreadId,
+    /// What it shares with merge requests.
+    pub thread: Thread,
+    /// Merge requests that the forge lists as related.
+    pub related: Vec<ThreadId>,
+    /// Merge requests that close it when merged.
+    pub closed_by_requests: Vec<ThreadId>,
+    /// Links to other issues.
+    pub links: Vec<(LinkKind, ThreadId)>,
+}
+
+/// A merge request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergeRequest {
+    /// Its id.
+    pub id: ThreadId,
+    /// What it shares with issues.
+    pub thread: Thread,
+    /// Branch the changes are on.
+    pub source_branch: String,
+    /// Branch they go to.
+    pub target_branch: String,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// User names of who was asked for, or gave, a review.
+    pub reviewers: Vec<String>,
+    /// User names of who approved.
+    pub approved_by: Vec<String>,
+    /// When it was merged.
+    pub merged_at: Option<Timestamp>,
+    /// User name of who merged it.
+    pub merged_by: Option<String>,
+    /// Tip of its source branch.
+    pub head_sha: Option<String>,
+    /// Commit that merged it.
+    pub merge_commit_sha: Option<String>,
+    /// Commit it was squashed to.
+    pub squash_commit_sha: Option<String>,
+    /// Issues that it closes when merged.
+    pub closes: Vec<ThreadId>,
+}
+
+/// A thread of notes on an issue or merge request: the unit of conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discussion {
+    /// The forge's id.
+    pub id: String,
+    /// What it belongs to.
+    pub thread: ThreadId,
+    /// Whether it is a single comment that nobody can reply to.
+    pub individual: bool,
+    /// Notes that people wrote, in order; empty if the discussion holds system notes only.
+    pub notes: Vec<Note>,
+    /// What its system notes say.
+    pub events: Vec<SystemEvent>,
+    /// Address of the first note.
+    pub web_url: String,
+}
+
+impl Discussion {
+    /// Its id as a node.
+    pub fn node_id(&self) -> NodeId {
+        NodeId::Discussion { thread: self.thread.clone(), id: self.id.clone() }
+    }
+
+    /// The id of one of its notes as a node.
+    pub fn note_id(&self, note: &Note) -> NodeId {
+        NodeId::Note { thread: self.thread.clone(), id: note.id }
+    }
+
+    /// Whether it can be resolved.
+    pub fn resolvable(&self) -> bool {
+        self.notes.iter().any(|note| note.resolvable)
+    }
+
+    /// Whether everything in it that can be resolved is.
+    pub fn resolved(&self) -> bool {
+        self.resolvable() && self.notes.iter().all(|note| !note.resolvable || note.resolved)
+    }
+}
+
+/// A note: one comment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// The forge's id.
+    pub id: u64,
+    /// Whether it stands in a thread, on a diff or alone.
+    pub kind: NoteKind,
+    /// User name of who wrote it; `None` for a deleted account.
+    pub author: Option<String>,
+    /// Text, Markdown.
+    pub body: String,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// When it was last edited.
+    pub updated_at: Timestamp,
+    /// Whether it can be resolved.
+    pub resolvable: bool,
+    /// Whether it is resolved.
+    pub resolved: bool,
+    /// User name of who resolved it.
+    pub resolved_by: Option<String>,
+    /// When it was resolved.
+    pub resolved_at: Option<Timestamp>,
+    /// Where on the diff it stands.
+    pub position: Option<Position>,
+}
+
+/// Kind of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// A comment on its own.
+    Comment,
+    /// A note in a thread.
+    Discussion,
+    /// A note on a line of the diff.
+    Diff,
+}
+
+/// Where on a diff a note stands: lines of `new_path` at `head_sha`, or of `old_path` at `base_sha`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Path before the change.
+    pub old_path: String,
+    /// Path after the change.
+    pub new_path: String,
+    /// First and last line before the change, from 1; `None` if the note stands on added lines only.
+    pub old_lines: Option<(u32, u32)>,
+    /// First and last line after the change, from 1; `None` if the note stands on removed lines only.
+    pub new_lines: Option<(u32, u32)>,
+    /// Commit the change starts from.
+    pub base_sha: Option<String>,
+    /// Commit the change ends at.
+    pub head_sha: Option<String>,
+}
+
+/// What a system note says, as far as it links nodes. The subject is the note's issue or merge request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SystemEvent {
+    /// Another item mentions it.
+    MentionedIn(NodeId),
+    /// It was closed by a merge request or commit.
+    ClosedBy(NodeId),
+    /// It was marked a duplicate of another.
+    DuplicateOf(ThreadId),
+    /// It was marked as related to another.
+    RelatedTo(ThreadId),
+    /// It blocks another issue.
+    Blocks(ThreadId),
+    /// It is blocked by another issue.
+    BlockedBy(ThreadId),
+    /// Somebody was assigned at some time.
+    AssignedTo(String),
+    /// Somebody was asked for a review at some time.
+    ReviewRequested(String),
+}

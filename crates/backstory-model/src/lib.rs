@@ -1,0 +1,15 @@
+//! Pure types and algorithms of backstory: ids and IRIs, entities, edges, documents, chunks, scores.
+//!
+//! Nothing here reads a file, opens a socket, knows a store or is async.
+
+pub mod chunk;
+pub mod digest;
+pub mod document;
+pub mod edge;
+pub mod entity;
+pub mod filter;
+pub mod id;
+pub mod reference;
+pub mod score;
+pub mod text;
+pub mod time;

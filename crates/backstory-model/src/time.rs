@@ -1,0 +1,54 @@
+//! Time as the forges give it: instants with millisecond precision.
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+/// The calendar day of an instant, in UTC.
+pub fn day(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
+}
+
+/// Reads `2024-03-15`, `2024-03`, `2024` or a full RFC 3339 instant; a bare date is its first instant, in UTC.
+///
+/// # Errors
+/// A sentence that names the text and the forms that are understood.
+pub fn parse_instant(text: &str) -> Result<Timestamp, String> {
+    let text = text.trim();
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Ok(instant);
+    }
+    let dated = match text.len() {
+        4 => format!("{text}-01-01"),
+        7 => format!("{text}-01"),
+        _ => text.to_owned(),
+    };
+    dated
+        .parse::<Date>()
+        .ok()
+        .and_then(|date| date.to_zoned(TimeZone::UTC).ok())
+        .map(|zoned| zoned.timestamp())
+        .ok_or_else(|| format!("'{text}' is not a date; write 2024-03-15, 2024-03, 2024 or 2024-03-15T10:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_days_months_years_and_instants() {
+        for (text, instant) in [
+            ("2024-03-15", "2024-03-15T00:00:00Z"),
+            ("2024-03", "2024-03-01T00:00:00Z"),
+            ("2024", "2024-01-01T00:00:00Z"),
+            ("2024-03-15T10:00:00+02:00", "2024-03-15T08:00:00Z"),
+        ] {
+            assert_eq!(parse_instant(text).unwrap().to_string(), instant);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_date_and_says_what_is() {
+        for text in ["", "yesterday", "2024-13-01", "15.03.2024", "2024-02-30"] {
+            assert!(parse_instant(text).unwrap_err().contains("2024-03-15"), "{text}");
+        }
+    }
+}
