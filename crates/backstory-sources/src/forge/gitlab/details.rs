@@ -1,0 +1,149 @@
+//! What hangs on an issue or merge request.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    client::Client,
+    payload::{self, People},
+};
+use crate::forge::{Details, ForgeError, Payload, ThreadKind, ThreadListing};
+
+impl Client {
+    /// Reads the discussions of an issue or merge request, what it closes or is closed by, and who approved it.
+    ///
+    /// # Errors
+    /// [`ForgeError::NotFound`] if it was deleted since it was listed, and as every request may fail.
+    pub async fn details(
+        &self,
+        project: &str,
+        kind: ThreadKind,
+        listing: &ThreadListing,
+    ) -> Result<Details, ForgeError> {
+        let iid = listing.iid.to_string();
+        match kind {
+            ThreadKind::Issue => self.issue(&["projects", project, "issues", &iid], listing).await,
+            ThreadKind::MergeRequest => {
+                self.merge_request(&["projects", project, "merge_requests", &iid], listing).await
+            }
+        }
+    }
+
+    async fn issue(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
+        let of = |list| [path, &[list]].concat();
+        let has_requests = listing.payload["merge_requests_count"].as_u64() != Some(0);
+        let about_requests = async |list| match has_requests {
+            true => self.optional_list(&of(list)).await,
+            false => Ok(Vec::new()),
+        };
+        let (discussions, links) = (of("discussions"), of("links"));
+        let (discussions, links, related, closed_by) = tokio::try_join!(
+            self.list(&discussions),
+            self.optional_list(&links),
+            about_requests("related_merge_requests"),
+            about_requests("closed_by"),
+        )?;
+        let bundle = |issue: Value| {
+            json!({
+                "issue": issue,
+                "related_merge_requests": references(&related),
+                "closed_by": references(&closed_by),
+                "links": issue_links(&links),
+            })
+        };
+        Ok(gather(ThreadKind::Issue, listing, discussions, People::default(), bundle))
+    }
+
+    async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
+        let of = |list| [path, &[list]].concat();
+        let (discussions, approvals, closes) = (of("discussions"), of("approvals"), of("closes_issues"));
+        let (discussions, mut approvals, closes) =
+            tokio::try_join!(self.list(&discussions), self.optional_object(&approvals), self.optional_list(&closes),)?;
+        let mut people = People::default();
+        let approved_by = approvers(&mut approvals, &mut people);
+        let bundle = |merge_request: Value| {
+            json!({
+                "merge_request": merge_request,
+                "approved_by": approved_by,
+                "closes_issues": references(&closes),
+            })
+        };
+        Ok(gather(ThreadKind::MergeRequest, listing, discussions, people, bundle))
+    }
+}
+
+fn gather(
+    kind: ThreadKind,
+    listing: &ThreadListing,
+    discussions: Vec<Value>,
+    mut people: People,
+    bundle: impl FnOnce(Value) -> Value,
+) -> Details {
+    let Trimmed { json: thread, labels, milestones } = trim(listing, &mut people);
+    let short = format!("{}{}", kind.sigil(), listing.iid);
+    let mut internal_notes = 0;
+    let mut seen = BTreeSet::new();
+    let discussions = discussions
+        .into_iter()
+        .filter_map(|discussion| payload::discussion(&short, discussion, &mut people, &mut internal_notes))
+        .filter(|discussion| seen.insert(discussion.key.clone()))
+        .collect();
+    let mut json = bundle(thread);
+    json.sort_all_objects();
+    let thread = Payload { kind: payload::item_kind(kind), key: short, updated_at: Some(listing.updated_at), json };
+    Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes }
+}
+
+/// A listed issue or merge request in the form in which its payload keeps it, so that the two can be compared: under
+/// `issue` or `merge_request`, its keys sorted.
+pub fn stored_listing(listing: &ThreadListing) -> Value {
+    let mut json = trim(listing, &mut People::default()).json;
+    json.sort_all_objects();
+    json
+}
+
+struct Trimmed {
+    json: Value,
+    labels: Vec<Payload>,
+    milestones: Vec<Payload>,
+}
+
+fn trim(listing: &ThreadListing, people: &mut People) -> Trimmed {
+    let mut json = listing.payload.clone();
+    let labels = payload::take_labels(&mut json);
+    let milestones = payload::take_milestone(&mut json);
+    payload::trim_thread(&mut json, people);
+    Trimmed { json, labels, milestones }
+}
+
+/// Full references of issues or merge requests, `group/project!7`, sorted. Those that are confidential or of another
+/// tracker have none.
+fn references(items: &[Value]) -> BTreeSet<&str> {
+    items.iter().filter_map(reference).collect()
+}
+
+fn reference(item: &Value) -> Option<&str> {
+    if item["confidential"] == Value::Bool(true) { None } else { item["references"]["full"].as_str() }
+}
+
+fn issue_links(links: &[Value]) -> Vec<Value> {
+    let links: BTreeSet<(&str, &str)> =
+        links.iter().filter_map(|link| Some((reference(link)?, link["link_type"].as_str()?))).collect();
+    links.into_iter().map(|(reference, kind)| json!({"link_type": kind, "ref": reference})).collect()
+}
+
+fn approvers(approvals: &mut Value, people: &mut People) -> BTreeSet<String> {
+    let Some(Value::Array(approved_by)) = approvals.get_mut("approved_by").map(Value::take) else {
+        return BTreeSet::new();
+    };
+    let usernames = approved_by.into_iter().filter_map(|mut approval| {
+        let mut user = approval.get_mut("user")?.take();
+        people.replace(&mut user);
+        Some(user["username"].as_str()?.to_owned())
+    });
+    usernames.collect()
+}
+
+#[cfg(test)]
+mod tests;

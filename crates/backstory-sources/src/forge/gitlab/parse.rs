@@ -1,0 +1,441 @@
+//! Stored payloads as model values. Pure: nothing is asked of the forge.
+
+use backstory_model::{
+    entity::{
+        Discussion, Issue, Item, ItemKind, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project,
+        State, SystemEvent, Thread,
+    },
+    id::{NodeId, ThreadId, ThreadKind, is_sha},
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::{position::PositionJson, system_note};
+use crate::forge::Origin;
+
+/// A stored payload that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stored {} '{key}' of {project} cannot be read: {reason}; fetch it again with a full sync", kind.as_str())]
+pub struct ParseError {
+    /// What it should be.
+    pub kind: ItemKind,
+    /// Its key.
+    pub key: String,
+    /// Full path of the project.
+    pub project: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// The model value of a stored payload.
+///
+/// # Errors
+/// What is missing or wrong, and in which payload.
+pub fn parse(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, ParseError> {
+    let read = || match kind {
+        ItemKind::Project => Ok(Item::Project(ProjectJson::deserialize(json)?.into())),
+        ItemKind::Person => Ok(Item::Person(PersonJson::deserialize(json)?.into())),
+        ItemKind::Label => Ok(Item::Label(LabelJson::deserialize(json)?.into_label(origin))),
+        ItemKind::Milestone => Ok(Item::Milestone(MilestoneJson::deserialize(json)?.into_milestone(origin))),
+        ItemKind::Issue => Ok(Item::Issue(IssueJson::deserialize(json)?.into_issue(origin)?)),
+        ItemKind::MergeRequest => {
+            Ok(Item::MergeRequest(MergeRequestJson::deserialize(json)?.into_merge_request(origin)?))
+        }
+        ItemKind::Discussion => {
+            let thread = thread_of_key(key, origin).ok_or("its key names no issue or merge request")?;
+            Ok(Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, origin)))
+        }
+    };
+    read().map_err(|Reason(reason)| ParseError { kind, key: key.to_owned(), project: origin.project.clone(), reason })
+}
+
+/// What parsing is relative to, from the payload of the project.
+pub fn origin_of_project(json: &Value) -> Option<Origin> {
+    let project = json["path_with_namespace"].as_str()?;
+    let web_url = json["web_url"].as_str()?.trim_end_matches('/');
+    let forge_url = web_url.strip_suffix(project)?.strip_suffix('/')?;
+    Some(Origin { project: project.to_owned(), forge_url: forge_url.to_owned() })
+}
+
+struct Reason(String);
+
+impl From<serde_json::Error> for Reason {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
+}
+
+/// `#12~6a9c17` → issue 12.
+fn thread_of_key(key: &str, origin: &Origin) -> Option<ThreadId> {
+    let (thread, _) = key.split_once('~')?;
+    let (kind, iid) = match (thread.strip_prefix('#'), thread.strip_prefix('!')) {
+        (Some(iid), _) => (ThreadKind::Issue, iid),
+        (_, Some(iid)) => (ThreadKind::MergeRequest, iid),
+        _ => return None,
+    };
+    Some(ThreadId { project: origin.project.clone(), kind, iid: iid.parse().ok()? })
+}
+
+/// `null` is as good as nothing.
+fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+#[derive(Deserialize)]
+struct ProjectJson {
+    id: u64,
+    path_with_namespace: String,
+    #[serde(default, deserialize_with = "or_default")]
+    name: String,
+    description: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    web_url: String,
+    default_branch: Option<String>,
+    created_at: Option<Timestamp>,
+}
+
+impl From<ProjectJson> for Project {
+    fn from(json: ProjectJson) -> Self {
+        Self {
+            path: json.path_with_namespace,
+            forge_id: json.id,
+            name: json.name,
+            description: json.description.filter(|text| !text.is_empty()),
+            web_url: json.web_url,
+            default_branch: json.default_branch,
+            created_at: json.created_at,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct PersonJson {
+    id: u64,
+    username: String,
+    name: Option<String>,
+    web_url: Option<String>,
+}
+
+impl From<PersonJson> for Person {
+    fn from(json: PersonJson) -> Self {
+        let name = json.name.unwrap_or_else(|| json.username.clone());
+        Self { username: json.username, forge_id: json.id, name, web_url: json.web_url }
+    }
+}
+
+#[derive(Deserialize)]
+struct LabelJson {
+    name: String,
+    color: Option<String>,
+    description: Option<String>,
+}
+
+impl LabelJson {
+    fn into_label(self, origin: &Origin) -> Label {
+        let description = self.description.filter(|text| !text.is_empty());
+        Label { project: origin.project.clone(), name: self.name, color: self.color, description }
+    }
+}
+
+#[derive(Deserialize)]
+struct MilestoneJson {
+    iid: u64,
+    title: String,
+    #[serde(default, deserialize_with = "or_default")]
+    description: String,
+    #[serde(default, deserialize_with = "or_default")]
+    state: String,
+    web_url: Option<String>,
+}
+
+impl MilestoneJson {
+    fn into_milestone(self, origin: &Origin) -> Milestone {
+        Milestone {
+            project: origin.project.clone(),
+            iid: self.iid,
+            title: self.title,
+            description: self.description,
+            state: self.state,
+            web_url: self.web_url,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct UserReference {
+    username: String,
+}
+
+fn username(user: Option<UserReference>) -> Option<String> {
+    user.map(|user| user.username)
+}
+
+fn usernames(users: Vec<UserReference>) -> Vec<String> {
+    users.into_iter().map(|user| user.username).collect()
+}
+
+#[derive(Deserialize)]
+struct MilestoneReference {
+    iid: u64,
+    project_id: Option<u64>,
+}
+
+/// A label as its name or with details.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LabelReference {
+    Name(String),
+    Details { name: String },
+}
+
+/// What issues and merge requests have in common.
+#[derive(Deserialize)]
+struct ThreadJson {
+    iid: u64,
+    #[serde(default, deserialize_with = "or_default")]
+    title: String,
+    #[serde(default, deserialize_with = "or_default")]
+    description: String,
+    state: String,
+    author: Option<UserReference>,
+    #[serde(default, deserialize_with = "or_default")]
+    labels: Vec<LabelReference>,
+    milestone: Option<MilestoneReference>,
+    #[serde(default, deserialize_with = "or_default")]
+    assignees: Vec<UserReference>,
+    created_at: Timestamp,
+    updated_at: Option<Timestamp>,
+    closed_at: Option<Timestamp>,
+    closed_by: Option<UserReference>,
+    #[serde(default, deserialize_with = "or_default")]
+    web_url: String,
+    #[serde(default, deserialize_with = "or_default")]
+    user_notes_count: u64,
+}
+
+impl ThreadJson {
+    fn into_thread(self) -> Result<Thread, Reason> {
+        let state = State::from_name(&self.state).ok_or_else(|| Reason(format!("its state is '{}'", self.state)))?;
+        let name = |label| match label {
+            LabelReference::Name(name) | LabelReference::Details { name } => name,
+        };
+        let mut labels: Vec<String> = self.labels.into_iter().map(name).collect();
+        labels.sort();
+        labels.dedup();
+        Ok(Thread {
+            title: self.title,
+            description: self.description,
+            state,
+            author: username(self.author),
+            labels,
+            // One of a group has a number in the group, not in the project.
+            milestone: self.milestone.filter(|milestone| milestone.project_id.is_some()).map(|milestone| milestone.iid),
+            assignees: usernames(self.assignees),
+            created_at: self.created_at,
+            updated_at: self.updated_at.unwrap_or(self.created_at),
+            closed_at: self.closed_at,
+            closed_by: username(self.closed_by),
+            web_url: self.web_url,
+            notes_count: self.user_notes_count,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct IssueJson {
+    issue: ThreadJson,
+    #[serde(default)]
+    related_merge_requests: Vec<String>,
+    #[serde(default)]
+    closed_by: Vec<String>,
+    #[serde(default)]
+    links: Vec<LinkJson>,
+}
+
+#[derive(Deserialize)]
+struct LinkJson {
+    link_type: String,
+    #[serde(rename = "ref")]
+    reference: String,
+}
+
+fn thread_id(reference: &str) -> Option<ThreadId> {
+    match reference.parse() {
+        Ok(NodeId::Thread(thread)) => Some(thread),
+        _ => None,
+    }
+}
+
+fn thread_ids(references: &[String]) -> Vec<ThreadId> {
+    references.iter().filter_map(|reference| thread_id(reference)).collect()
+}
+
+impl IssueJson {
+    fn into_issue(self, origin: &Origin) -> Result<Issue, Reason> {
+        let link = |link: &LinkJson| {
+            let kind = match link.link_type.as_str() {
+                "relates_to" => LinkKind::RelatesTo,
+                "blocks" => LinkKind::Blocks,
+                "is_blocked_by" => LinkKind::BlockedBy,
+                _ => return None,
+            };
+            Some((kind, thread_id(&link.reference)?))
+        };
+        Ok(Issue {
+            id: ThreadId::issue(origin.project.as_str(), self.issue.iid),
+            related: thread_ids(&self.related_merge_requests),
+            closed_by_requests: thread_ids(&self.closed_by),
+            links: self.links.iter().filter_map(link).collect(),
+            thread: self.issue.into_thread()?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct MergeRequestJson {
+    merge_request: ChangeJson,
+    #[serde(default)]
+    approved_by: Vec<String>,
+    #[serde(default)]
+    closes_issues: Vec<String>,
+}
+
+/// What a merge request has and an issue has not.
+#[derive(Deserialize)]
+struct ChangeJson {
+    #[serde(flatten)]
+    thread: ThreadJson,
+    #[serde(default, deserialize_with = "or_default")]
+    source_branch: String,
+    #[serde(default, deserialize_with = "or_default")]
+    target_branch: String,
+    #[serde(default, deserialize_with = "or_default")]
+    draft: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    work_in_progress: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    reviewers: Vec<UserReference>,
+    merged_at: Option<Timestamp>,
+    merge_user: Option<UserReference>,
+    merged_by: Option<UserReference>,
+    sha: Option<String>,
+    merge_commit_sha: Option<String>,
+    squash_commit_sha: Option<String>,
+}
+
+impl MergeRequestJson {
+    fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, Reason> {
+        let change = self.merge_request;
+        let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
+        Ok(MergeRequest {
+            id: ThreadId::merge_request(origin.project.as_str(), change.thread.iid),
+            thread: change.thread.into_thread()?,
+            source_branch: change.source_branch,
+            target_branch: change.target_branch,
+            draft: change.draft || change.work_in_progress,
+            reviewers: usernames(change.reviewers),
+            approved_by: self.approved_by,
+            merged_at: change.merged_at,
+            // The second is the older name of the first.
+            merged_by: username(change.merge_user.or(change.merged_by)),
+            head_sha: sha(change.sha),
+            merge_commit_sha: sha(change.merge_commit_sha),
+            squash_commit_sha: sha(change.squash_commit_sha),
+            closes: thread_ids(&self.closes_issues),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct DiscussionJson {
+    id: String,
+    #[serde(default, deserialize_with = "or_default")]
+    individual_note: bool,
+    notes: Vec<NoteJson>,
+}
+
+#[derive(Deserialize)]
+struct NoteJson {
+    id: u64,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    body: String,
+    author: Option<UserReference>,
+    created_at: Timestamp,
+    updated_at: Option<Timestamp>,
+    #[serde(default, deserialize_with = "or_default")]
+    system: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    resolvable: bool,
+    #[serde(default, deserialize_with = "or_default")]
+    resolved: bool,
+    resolved_by: Option<UserReference>,
+    resolved_at: Option<Timestamp>,
+    position: Option<PositionJson>,
+}
+
+impl DiscussionJson {
+    fn into_discussion(self, thread: ThreadId, origin: &Origin) -> Discussion {
+        let web_url = self.web_url(&thread, origin);
+        let (system, written): (Vec<_>, Vec<_>) = self.notes.into_iter().partition(|note| note.system);
+        let mut events: Vec<SystemEvent> = Vec::new();
+        for event in system.iter().flat_map(|note| system_note::events(&note.body, &origin.project)) {
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+        Discussion {
+            id: self.id,
+            thread,
+            individual: self.individual_note,
+            notes: written.into_iter().map(NoteJson::into_note).collect(),
+            events,
+            web_url,
+        }
+    }
+
+    fn web_url(&self, thread: &ThreadId, origin: &Origin) -> String {
+        let list = match thread.kind {
+            ThreadKind::Issue => "issues",
+            ThreadKind::MergeRequest => "merge_requests",
+        };
+        let url = format!("{}/{}/-/{list}/{}", origin.forge_url, thread.project, thread.iid);
+        match self.notes.iter().find(|note| !note.system).or(self.notes.first()) {
+            Some(first) => format!("{url}#note_{}", first.id),
+            None => url,
+        }
+    }
+}
+
+impl NoteJson {
+    fn into_note(self) -> Note {
+        Note {
+            id: self.id,
+            kind: match self.kind.as_deref() {
+                Some("DiscussionNote") => NoteKind::Discussion,
+                Some("DiffNote" | "LegacyDiffNote") => NoteKind::Diff,
+                _ => NoteKind::Comment,
+            },
+            author: username(self.author),
+            body: self.body,
+            created_at: self.created_at,
+            updated_at: self.updated_at.unwrap_or(self.created_at),
+            resolvable: self.resolvable,
+            resolved: self.resolved,
+            resolved_by: username(self.resolved_by),
+            resolved_at: self.resolved_at,
+            position: self.position.and_then(PositionJson::into_position),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

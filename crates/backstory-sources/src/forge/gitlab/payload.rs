@@ -1,0 +1,188 @@
+//! What is kept of GitLab's answers: everything but what changes although the object does not, or belongs to the
+//! token that asked. Equal objects become equal bytes, whichever request they came from.
+
+use std::collections::BTreeMap;
+
+use backstory_model::entity::ItemKind;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::forge::{Payload, ThreadKind};
+
+/// Keys dropped wherever they stand in an issue, a merge request or a note.
+const VOLATILE: [&str; 16] = [
+    "_links",
+    "appliable",
+    "avatar_url",
+    "blocking_discussions_resolved",
+    "commands_changes",
+    "description_html",
+    "detailed_merge_status",
+    "diverged_commits_count",
+    "expired",
+    "first_contribution",
+    "has_conflicts",
+    "merge_status",
+    "subscribed",
+    "user",
+    "user_can_approve",
+    "user_has_approved",
+];
+/// All that is kept of a project: the rest counts activity, belongs to the token or is secret.
+const PROJECT: [&str; 14] = [
+    "archived",
+    "created_at",
+    "default_branch",
+    "description",
+    "http_url_to_repo",
+    "id",
+    "merge_method",
+    "name",
+    "name_with_namespace",
+    "path_with_namespace",
+    "squash_option",
+    "topics",
+    "visibility",
+    "web_url",
+];
+const LABEL: [&str; 4] = ["color", "description", "id", "name"];
+const MILESTONE: [&str; 11] = [
+    "created_at",
+    "description",
+    "due_date",
+    "id",
+    "iid",
+    "project_id",
+    "start_date",
+    "state",
+    "title",
+    "updated_at",
+    "web_url",
+];
+const MILESTONE_REFERENCE: [&str; 4] = ["group_id", "id", "iid", "project_id"];
+const PERSON: [&str; 4] = ["id", "name", "username", "web_url"];
+
+pub(super) fn item_kind(kind: ThreadKind) -> ItemKind {
+    match kind {
+        ThreadKind::Issue => ItemKind::Issue,
+        ThreadKind::MergeRequest => ItemKind::MergeRequest,
+    }
+}
+
+pub(super) fn project(json: &Value) -> Option<Payload> {
+    json["path_with_namespace"].as_str()?;
+    Some(payload(ItemKind::Project, "project", only(json, &PROJECT)))
+}
+
+pub(super) fn label(json: &Value) -> Option<Payload> {
+    Some(payload(ItemKind::Label, json["name"].as_str()?, only(json, &LABEL)))
+}
+
+/// A milestone of a project; those of groups have numbers of their own that would collide.
+pub(super) fn milestone(json: &Value) -> Option<Payload> {
+    json["project_id"].as_u64()?;
+    let key = json["iid"].as_u64()?.to_string();
+    Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))
+}
+
+fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
+    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), json }
+}
+
+fn only(json: &Value, keys: &[&str]) -> Value {
+    let kept = keys.iter().filter_map(|&key| Some((key.to_owned(), json.get(key)?.clone())));
+    Value::Object(kept.collect())
+}
+
+fn instant(json: &Value) -> Option<Timestamp> {
+    json.as_str()?.parse().ok()
+}
+
+/// Leaves an issue or merge request with the sorted names of its labels, so that a new colour does not change it.
+pub(super) fn take_labels(thread: &mut Value) -> Vec<Payload> {
+    let Some(Value::Array(labels)) = thread.get_mut("labels").map(Value::take) else {
+        return Vec::new();
+    };
+    let payloads = labels.iter().filter_map(label).collect();
+    let mut names: Vec<&str> =
+        labels.iter().filter_map(|label| label.as_str().or_else(|| label["name"].as_str())).collect();
+    names.sort_unstable();
+    thread["labels"] = json!(names);
+    payloads
+}
+
+/// Leaves an issue or merge request with a reference to its milestone.
+pub(super) fn take_milestone(thread: &mut Value) -> Vec<Payload> {
+    let Some(slot) = thread.get_mut("milestone").filter(|slot| slot.is_object()) else {
+        return Vec::new();
+    };
+    let payloads = milestone(slot).into_iter().collect();
+    *slot = only(slot, &MILESTONE_REFERENCE);
+    payloads
+}
+
+/// Drops what is volatile from an issue or merge request and replaces its people by references.
+pub(super) fn trim_thread(thread: &mut Value, people: &mut People) {
+    trim(thread, people);
+    // GitLab gives them in no particular order.
+    for key in ["assignees", "reviewers"] {
+        if let Some(Value::Array(users)) = thread.get_mut(key) {
+            users.sort_by_key(|user| user["id"].as_u64());
+        }
+    }
+}
+
+/// A discussion without its internal notes, which are counted; `None` if nothing is left.
+pub(super) fn discussion(
+    thread: &str,
+    mut json: Value,
+    people: &mut People,
+    internal_notes: &mut u64,
+) -> Option<Payload> {
+    let key = format!("{thread}~{}", json["id"].as_str()?);
+    let notes = json.get_mut("notes")?.as_array_mut()?;
+    let before = notes.len();
+    notes.retain(|note| note["internal"] != Value::Bool(true) && note["confidential"] != Value::Bool(true));
+    *internal_notes += (before - notes.len()) as u64;
+    if notes.is_empty() {
+        return None;
+    }
+    let updated_at = notes.iter().filter_map(|note| instant(&note["updated_at"])).max();
+    trim(&mut json, people);
+    json.sort_all_objects();
+    Some(Payload { kind: ItemKind::Discussion, key, updated_at, json })
+}
+
+fn trim(json: &mut Value, people: &mut People) {
+    match json {
+        Value::Object(map) if is_person(map) => people.replace(json),
+        Value::Object(map) => {
+            map.retain(|key, _| !VOLATILE.contains(&key.as_str()));
+            map.values_mut().for_each(|value| trim(value, people));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| trim(item, people)),
+        _ => {}
+    }
+}
+
+fn is_person(map: &Map<String, Value>) -> bool {
+    map.get("id").is_some_and(Value::is_u64) && map.get("username").is_some_and(Value::is_string)
+}
+
+/// The people met while reading, each once.
+#[derive(Default)]
+pub(super) struct People(BTreeMap<u64, Payload>);
+
+impl People {
+    /// Leaves a reference in the place of a person, so that a new display name does not change what they wrote.
+    pub(super) fn replace(&mut self, json: &mut Value) {
+        let Some(id) = json["id"].as_u64() else { return };
+        let person = payload(ItemKind::Person, &id.to_string(), only(json, &PERSON));
+        self.0.insert(id, person);
+        *json = json!({"id": id, "username": json["username"]});
+    }
+
+    pub(super) fn into_payloads(self) -> Vec<Payload> {
+        self.0.into_values().collect()
+    }
+}

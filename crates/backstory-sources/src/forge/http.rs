@@ -1,0 +1,457 @@
+//! GET requests for JSON: limits, retries, bounded bodies, and what the answers' headers say about paging.
+
+use std::{
+    error::Error as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use jiff::{Timestamp, fmt::rfc2822};
+use reqwest::{
+    Response, StatusCode,
+    header::{ACCEPT, DATE, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER},
+    redirect::Policy,
+};
+use secrecy::ExposeSecret as _;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use url::Url;
+
+use super::{ForgeError, MAX_BODY, RequestMetrics, Settings, limiter::Limiter};
+
+/// Most requests under way at once.
+const MAX_IN_FLIGHT: usize = 16;
+/// Most redirects followed for one request.
+const MAX_REDIRECTS: usize = 3;
+/// Longest pause a forge may ask for; a sync that should wait longer ends instead.
+const MAX_PAUSE: Duration = Duration::from_secs(600);
+/// Longest part of a forge's own explanation that is repeated in an error.
+const MAX_REASON: usize = 200;
+
+/// Times that tests shorten.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuning {
+    /// Longest time to connect.
+    pub(crate) connect: Duration,
+    /// Longest silence of the forge.
+    pub(crate) silence: Duration,
+    /// Longest time for a whole answer.
+    pub(crate) total: Duration,
+    /// Longest wait before the first retry; it doubles with each.
+    pub(crate) backoff: Duration,
+    /// Longest wait before any retry.
+    pub(crate) backoff_cap: Duration,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            silence: Duration::from_secs(60),
+            total: Duration::from_secs(120),
+            backoff: Duration::from_millis(250),
+            backoff_cap: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Tuning {
+    /// Exponential backoff with full jitter: anything up to a bound that doubles.
+    fn backoff(&self, attempt: u32) -> Duration {
+        let bound = self.backoff.saturating_mul(1 << attempt.min(20)).min(self.backoff_cap);
+        bound.mul_f64(fastrand::f64())
+    }
+}
+
+/// What the body of an answer must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A JSON array.
+    List,
+    /// A JSON object.
+    Object,
+}
+
+/// An answer that was understood.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// What was asked for, without the query.
+    pub(crate) url: String,
+    /// The body.
+    pub(crate) json: Value,
+    /// What the headers say about paging.
+    pub(crate) paging: Paging,
+    /// The server's clock.
+    pub(crate) time: Timestamp,
+}
+
+/// What the headers of an answer say about paging.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Paging {
+    /// Number of the next page.
+    pub(crate) next_page: Option<u32>,
+    /// Cursor of the next page.
+    pub(crate) cursor: Option<String>,
+    /// Items on all pages.
+    pub(crate) total: Option<u64>,
+    /// Whether the headers say anything about a next page, be it that there is none.
+    pub(crate) told: bool,
+}
+
+impl Paging {
+    fn of(headers: &HeaderMap) -> Self {
+        let next_header = text_header(headers, "x-next-page");
+        let link = headers.get(LINK).and_then(|value| value.to_str().ok());
+        let query = link.and_then(next_link_query);
+        let in_link = |name: &str| {
+            let pairs = url::form_urlencoded::parse(query.as_deref()?.as_bytes());
+            pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        };
+        let next_page = next_header.and_then(|page| page.trim().parse().ok());
+        Self {
+            next_page: next_page.or_else(|| in_link("page")?.parse().ok()),
+            cursor: in_link("cursor"),
+            total: text_header(headers, "x-total").and_then(|total| total.trim().parse().ok()),
+            told: next_header.is_some() || link.is_some(),
+        }
+    }
+}
+
+/// The query of the link with `rel="next"`. Its host and path are not believed.
+fn next_link_query(header: &str) -> Option<String> {
+    let link = header.split(',').find(|link| {
+        let mut parameters = link.split(';').skip(1).map(str::trim);
+        parameters.any(|parameter| matches!(parameter, "rel=\"next\"" | "rel=next"))
+    })?;
+    let target = link.trim().strip_prefix('<')?.split('>').next()?;
+    Some(target.split_once('?')?.1.split('#').next()?.to_owned())
+}
+
+/// A client of one server. Clones share connections, limits and counters.
+#[derive(Clone)]
+pub(crate) struct Http {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: reqwest::Client,
+    base: Url,
+    retries: u32,
+    tuning: Tuning,
+    limiter: Limiter,
+    in_flight: Semaphore,
+    requests: AtomicU64,
+    retried: AtomicU64,
+    rate_limited: AtomicU64,
+    waited_ms: AtomicU64,
+}
+
+/// Why one attempt failed.
+enum Failure {
+    Final(ForgeError),
+    /// May be over soon; the server may have said when.
+    Passing {
+        error: ForgeError,
+        pause: Option<Duration>,
+    },
+}
+
+impl Http {
+    /// A client that sends the token in the header of that name.
+    pub(crate) fn new(settings: &Settings, token_header: HeaderName, tuning: Tuning) -> Result<Self, ForgeError> {
+        let base = checked_base(&settings.base_url)?;
+        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
+        if let Some(token) = &settings.token {
+            headers.insert(token_header, token_value(token.expose_secret())?);
+        }
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("backstory/", env!("CARGO_PKG_VERSION")))
+            .default_headers(headers)
+            .redirect(Policy::none())
+            .connect_timeout(tuning.connect)
+            .read_timeout(tuning.silence)
+            .timeout(tuning.total);
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        } else if base.scheme() == "http" && settings.token.is_some() {
+            tracing::warn!(url = %base, "the token travels unencrypted; use https in base_url");
+        }
+        let client = builder
+            .build()
+            .map_err(|error| ForgeError::Config(format!("no HTTPS client can be set up: {}", root_cause(&error))))?;
+        let inner = Inner {
+            client,
+            base,
+            retries: settings.retries,
+            tuning,
+            limiter: Limiter::new(settings.requests_per_second),
+            in_flight: Semaphore::new(MAX_IN_FLIGHT),
+            requests: AtomicU64::new(0),
+            retried: AtomicU64::new(0),
+            rate_limited: AtomicU64::new(0),
+            waited_ms: AtomicU64::new(0),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Address of the server, without a query.
+    pub(crate) fn base(&self) -> &Url {
+        &self.inner.base
+    }
+
+    pub(crate) fn metrics(&self) -> RequestMetrics {
+        let inner = &self.inner;
+        RequestMetrics {
+            requests: inner.requests.load(Relaxed),
+            retries: inner.retried.load(Relaxed),
+            rate_limited: inner.rate_limited.load(Relaxed),
+            waited_ms: inner.waited_ms.load(Relaxed),
+            pause_ms: u64::try_from(inner.limiter.pause_left().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Asks for the resource below the base address, again and again if it fails for a passing reason.
+    pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)], shape: Shape) -> Result<Answer, ForgeError> {
+        let url = self.url(path, query);
+        // Held over retries, so that new requests do not overtake one that waits.
+        let _in_flight = self.inner.in_flight.acquire().await;
+        let mut attempt = 0;
+        loop {
+            let (error, pause) = match self.attempt(&url, shape).await {
+                Ok(answer) => return Ok(answer),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Passing { error, pause }) => (error, pause),
+            };
+            if attempt >= self.inner.retries || pause.is_some_and(|pause| pause > MAX_PAUSE) {
+                return Err(given_up(error, attempt + 1, pause));
+            }
+            self.wait(attempt, pause, &error).await;
+            attempt += 1;
+        }
+    }
+
+    async fn wait(&self, attempt: u32, pause: Option<Duration>, error: &ForgeError) {
+        let inner = &self.inner;
+        let jitter = inner.tuning.backoff(if pause.is_some() { 0 } else { attempt });
+        let wait = pause.unwrap_or_default() + jitter;
+        tracing::debug!(%error, attempt, wait_ms = wait.as_millis() as u64, "trying again");
+        inner.retried.fetch_add(1, Relaxed);
+        inner.waited_ms.fetch_add(wait.as_millis() as u64, Relaxed);
+        if pause.is_some() {
+            inner.limiter.pause(wait);
+        } else {
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
+        let mut url = self.inner.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+
+    /// One attempt, with the redirects it meets on this server.
+    async fn attempt(&self, url: &Url, shape: Shape) -> Result<Answer, Failure> {
+        let mut url = url.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let turn = self.inner.limiter.turn().await;
+            self.inner.requests.fetch_add(1, Relaxed);
+            let response = self.inner.client.get(url.clone()).send().await;
+            drop(turn);
+            let response = response.map_err(|error| unreachable(&url, &error))?;
+            if !response.status().is_redirection() {
+                return self.read(&url, response, shape).await;
+            }
+            url = self.redirect(&url, &response)?;
+        }
+        Err(Failure::Final(ForgeError::Malformed {
+            url: shown(&url),
+            reason: format!("it redirects more than {MAX_REDIRECTS} times"),
+        }))
+    }
+
+    /// Where a redirect leads, if that is on the same server: the token must not travel elsewhere.
+    fn redirect(&self, from: &Url, response: &Response) -> Result<Url, Failure> {
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let Some(target) = location.and_then(|location| from.join(location).ok()) else {
+            return Err(Failure::Final(ForgeError::Server { url: shown(from), status: response.status().as_u16() }));
+        };
+        if target.origin() == self.inner.base.origin() {
+            return Ok(target);
+        }
+        let (from, to) = (shown(from), target.origin().ascii_serialization());
+        let message =
+            format!("{from} redirects to {to}, where the token is not sent; if that is the forge, set base_url to it");
+        Err(Failure::Final(ForgeError::Config(message)))
+    }
+
+    async fn read(&self, url: &Url, mut response: Response, shape: Shape) -> Result<Answer, Failure> {
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let time = text_header(&headers, DATE.as_str()).and_then(parse_http_date).unwrap_or_else(Timestamp::now);
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            self.inner.rate_limited.fetch_add(1, Relaxed);
+        }
+        if is_passing(status) {
+            return Err(Failure::Passing {
+                error: ForgeError::Server { url: shown(url), status: status.as_u16() },
+                pause: asked_pause(status, &headers, time),
+            });
+        }
+        let body = body(url, &mut response).await?;
+        if !status.is_success() {
+            return Err(Failure::Final(refusal(url, status, &body)));
+        }
+        let malformed =
+            |reason| Failure::Passing { error: ForgeError::Malformed { url: shown(url), reason }, pause: None };
+        let json: Value =
+            serde_json::from_slice(&body).map_err(|error| malformed(format!("no valid JSON, {error}")))?;
+        match (shape, &json) {
+            (Shape::List, Value::Array(_)) | (Shape::Object, Value::Object(_)) => {}
+            (Shape::List, _) => return Err(malformed("it is no JSON array".to_owned())),
+            (Shape::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
+        }
+        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time })
+    }
+}
+
+async fn body(url: &Url, response: &mut Response) -> Result<Vec<u8>, Failure> {
+    let too_large = || {
+        let what = format!("an answer of more than {} MiB", MAX_BODY >> 20);
+        Failure::Final(ForgeError::TooLarge { url: shown(url), what })
+    };
+    let announced = response.content_length().unwrap_or(0);
+    if announced > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let mut body = Vec::with_capacity(announced as usize);
+    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
+        if body.len() + chunk.len() > MAX_BODY {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// What a status that is neither success nor passing means.
+fn refusal(url: &Url, status: StatusCode, body: &[u8]) -> ForgeError {
+    let url = shown(url);
+    match status {
+        StatusCode::UNAUTHORIZED => ForgeError::Unauthorized { url },
+        StatusCode::FORBIDDEN => ForgeError::Forbidden { url, reason: explanation(body) },
+        StatusCode::NOT_FOUND => ForgeError::NotFound { url },
+        _ => ForgeError::Server { url, status: status.as_u16() },
+    }
+}
+
+fn explanation(body: &[u8]) -> Option<String> {
+    let json: Value = serde_json::from_slice(body).ok()?;
+    let text = ["error_description", "message", "error"].iter().find_map(|key| json.get(key)?.as_str())?;
+    (text != "403 Forbidden").then(|| text.chars().take(MAX_REASON).collect())
+}
+
+fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+}
+
+/// How long the server asks everybody to wait.
+fn asked_pause(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        return None;
+    }
+    let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).ok();
+    let retry_after = text_header(headers, RETRY_AFTER.as_str()).and_then(|text| {
+        let seconds = text.trim().parse().map(Duration::from_secs).ok();
+        seconds.or_else(|| parse_http_date(text).and_then(until))
+    });
+    let reset = || {
+        let second = text_header(headers, "ratelimit-reset")?.trim().parse().ok()?;
+        Timestamp::from_second(second).ok().and_then(until)
+    };
+    let asked = retry_after.or_else(|| if status == StatusCode::TOO_MANY_REQUESTS { reset() } else { None });
+    asked.filter(|pause| !pause.is_zero())
+}
+
+fn given_up(error: ForgeError, attempts: u32, retry_after: Option<Duration>) -> ForgeError {
+    match error {
+        ForgeError::Server { url, status: 429 } => ForgeError::RateLimited { url, attempts, retry_after },
+        other => other,
+    }
+}
+
+fn unreachable(url: &Url, error: &reqwest::Error) -> Failure {
+    let reason = if error.is_timeout() { "it does not answer in time".to_owned() } else { root_cause(error) };
+    Failure::Passing { error: ForgeError::Unreachable { url: shown(url), reason }, pause: None }
+}
+
+/// The innermost cause. The outer ones repeat the whole URL.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause = error.source();
+    while let Some(inner) = cause.and_then(std::error::Error::source) {
+        cause = Some(inner);
+    }
+    cause.map_or_else(|| "the request failed".to_owned(), ToString::to_string)
+}
+
+/// An address without its query.
+fn shown(url: &Url) -> String {
+    format!("{}{}", url.origin().ascii_serialization(), url.path())
+}
+
+fn checked_base(url: &Url) -> Result<Url, ForgeError> {
+    let wrong =
+        |what: &str| Err(ForgeError::Config(format!("base_url {what}; write it like https://gitlab.example.com")));
+    if !matches!(url.scheme(), "http" | "https") {
+        return wrong("must begin with https:// or http://");
+    }
+    if !url.has_host() {
+        return wrong("names no host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return wrong("must not hold a user name or password");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return wrong("must not have a query or a fragment");
+    }
+    Ok(url.clone())
+}
+
+fn token_value(token: &str) -> Result<HeaderValue, ForgeError> {
+    let wrong =
+        |what| ForgeError::Config(format!("the token {what}; check the environment variable that token_env names"));
+    let token = token.trim();
+    if token.is_empty() {
+        return Err(wrong("is empty"));
+    }
+    let mut value = HeaderValue::from_str(token).map_err(|_| wrong("holds characters that no token has"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+fn text_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn parse_http_date(text: &str) -> Option<Timestamp> {
+    rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests;

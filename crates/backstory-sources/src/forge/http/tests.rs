@@ -1,0 +1,224 @@
+use serde_json::json;
+
+use super::*;
+use crate::forge::stub::{Reply, Stub};
+
+/// Stands where a token stands; nothing scans for it.
+const TOKEN: &str = "not-a-real-token";
+
+fn fast() -> Tuning {
+    let (short, long) = (Duration::from_millis(1), Duration::from_secs(10));
+    Tuning { connect: long, silence: long, total: long, backoff: short, backoff_cap: short }
+}
+
+fn client(base: &Url, tuning: Tuning) -> Http {
+    let settings = Settings { base_url: base.clone(), token: Some(TOKEN.into()), requests_per_second: 0, retries: 3 };
+    Http::new(&settings, HeaderName::from_static("private-token"), tuning).unwrap()
+}
+
+async fn get(stub: &Stub) -> Result<Answer, ForgeError> {
+    client(&stub.url, fast()).get(&["a", "b/c"], &[("secret", "query")], Shape::List).await
+}
+
+/// A server that answers so once and well from then on.
+async fn recovers_from(bad: impl Fn() -> Reply + Send + Sync + 'static) {
+    let stub = Stub::serve(move |asked| if asked.before == 0 { bad() } else { Reply::json(&json!([1])) });
+    let http = client(&stub.url, fast());
+    assert_eq!(http.get(&["x"], &[], Shape::List).await.unwrap().json, json!([1]));
+    let metrics = http.metrics();
+    assert_eq!((metrics.requests, metrics.retries), (2, 1));
+}
+
+#[tokio::test]
+async fn passing_failures_are_retried() {
+    for status in [408, 429, 500, 502, 503, 504] {
+        recovers_from(move || Reply::status(status, "<html>")).await;
+    }
+    recovers_from(|| Reply::Cut { announced: 1000 }).await;
+    recovers_from(|| Reply::Nothing).await;
+    recovers_from(|| Reply::status(200, "[1, 2")).await;
+    recovers_from(|| Reply::status(200, "[1, 2]]")).await;
+    recovers_from(|| Reply::json(&json!({"not": "a list"}))).await;
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_overcome() {
+    let stub = Stub::serve(|asked| if asked.before < 2 { Reply::Silence } else { Reply::json(&json!([])) });
+    let impatient = Tuning { silence: Duration::from_millis(30), ..fast() };
+    client(&stub.url, impatient).get(&[], &[], Shape::List).await.unwrap();
+    let impatient = Tuning { total: Duration::from_millis(30), ..fast() };
+    let stub = Stub::serve(|_| Reply::Silence);
+    let error = client(&stub.url, impatient).get(&[], &[], Shape::List).await.unwrap_err();
+    assert!(error.to_string().contains("does not answer in time"), "{error}");
+}
+
+#[tokio::test]
+async fn retries_end_and_the_error_says_what_is_wrong() {
+    let outcome = async |reply: fn() -> Reply| {
+        let stub = Stub::serve(move |_| reply());
+        let error = get(&stub).await.unwrap_err();
+        assert_eq!(stub.asked().len(), 4);
+        error
+    };
+    assert!(matches!(outcome(|| Reply::status(502, "")).await, ForgeError::Server { status: 502, .. }));
+    assert!(matches!(outcome(|| Reply::status(429, "")).await, ForgeError::RateLimited { attempts: 4, .. }));
+    assert!(matches!(outcome(|| Reply::Cut { announced: 1000 }).await, ForgeError::Unreachable { .. }));
+    assert!(matches!(outcome(|| Reply::status(200, "<html>")).await, ForgeError::Malformed { .. }));
+}
+
+#[tokio::test]
+async fn refusals_are_reported_at_once_and_as_what_they_are() {
+    let outcome = async |status: u16, body: &'static str| {
+        let stub = Stub::serve(move |_| Reply::status(status, body));
+        let error = get(&stub).await.unwrap_err();
+        assert_eq!(stub.asked().len(), 1);
+        let url = format!("{}a/b%2Fc", stub.url);
+        let message = error.to_string();
+        assert!(message.contains(&url) && !message.contains("query") && !message.contains(TOKEN), "{message}");
+        error
+    };
+    assert!(matches!(outcome(401, "{}").await, ForgeError::Unauthorized { .. }));
+    assert!(matches!(outcome(404, "").await, ForgeError::NotFound { .. }));
+    assert!(matches!(outcome(400, "").await, ForgeError::Server { status: 400, .. }));
+    assert!(matches!(outcome(403, r#"{"message":"403 Forbidden"}"#).await, ForgeError::Forbidden { reason: None, .. }));
+    let scope = outcome(403, r#"{"error":"insufficient_scope","error_description":"wants more"}"#).await;
+    assert!(scope.to_string().contains("403 Forbidden: wants more"), "{scope}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    let base = format!("http://{closed}").parse().unwrap();
+    let error = client(&base, fast()).get(&["x"], &[("secret", "query")], Shape::List).await.unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains(&format!("http://{closed}/x")) && message.contains("refused"), "{message}");
+    assert!(!message.contains("query"), "{message}");
+}
+
+#[tokio::test]
+async fn redirects_are_followed_on_the_same_server_only() {
+    let elsewhere = Stub::serve(|_| Reply::json(&json!([])));
+    let target = elsewhere.url.clone();
+    let stub = Stub::serve(move |asked| match asked.path.as_str() {
+        "/old" => Reply::status(301, "").with("Location", "/new?x=1"),
+        "/loop" => Reply::status(302, "").with("Location", "/loop"),
+        "/away" => Reply::status(302, "").with("Location", target.as_str()),
+        _ => Reply::json(&json!([asked.path])),
+    });
+    let http = client(&stub.url, fast());
+    assert_eq!(http.get(&["old"], &[], Shape::List).await.unwrap().json, json!(["/new"]));
+    assert!(matches!(http.get(&["loop"], &[], Shape::List).await, Err(ForgeError::Malformed { .. })));
+    let error = http.get(&["away"], &[], Shape::List).await.unwrap_err();
+    assert!(error.to_string().contains("set base_url"), "{error}");
+    assert!(elsewhere.asked().is_empty());
+}
+
+#[tokio::test]
+async fn the_token_is_sent_and_never_shown() {
+    let stub = Stub::serve(|_| Reply::json(&json!([])));
+    get(&stub).await.unwrap();
+    assert_eq!(stub.asked()[0].headers["private-token"], TOKEN);
+    let settings = Settings::new(stub.url.clone(), Some(TOKEN.into()));
+    let client = crate::forge::gitlab::Client::new(&settings).unwrap();
+    assert!(!format!("{settings:?} {client:?}").contains(TOKEN));
+}
+
+#[tokio::test]
+async fn answers_that_are_too_large_are_refused() {
+    for reply in [|| Reply::Cut { announced: MAX_BODY + 1 }, || Reply::Unannounced(MAX_BODY + 1)] {
+        let stub = Stub::serve(move |_| reply());
+        let error = get(&stub).await.unwrap_err();
+        assert!(matches!(error, ForgeError::TooLarge { .. }), "{error}");
+        assert_eq!(stub.asked().len(), 1);
+    }
+}
+
+#[test]
+fn base_urls_and_tokens_that_cannot_work_are_refused_with_a_hint() {
+    let refused = |url: &str, token: &str| {
+        let settings = Settings::new(url.parse().unwrap(), Some(token.into()));
+        let error = Http::new(&settings, HeaderName::from_static("private-token"), Tuning::default()).err().unwrap();
+        assert!(!error.to_string().contains("hunter"), "{error}");
+        error.to_string()
+    };
+    for url in ["ftp://x/", "https://a:hunter@x/", "https://x/?a=hunter", "https://x/#y", "data:x"] {
+        assert!(refused(url, "t").starts_with("base_url "), "{url}");
+    }
+    for token in ["", " \n", "hunter\n2"] {
+        assert!(refused("https://x/", token).contains("token_env"), "{token}");
+    }
+}
+
+#[test]
+fn urls_are_built_below_the_base_with_escapes() {
+    for (base, expected) in [
+        ("https://x", "https://x/api/a%2Fb%3F?q=%26"),
+        ("https://x/", "https://x/api/a%2Fb%3F?q=%26"),
+        ("https://x/git/lab/", "https://x/git/lab/api/a%2Fb%3F?q=%26"),
+    ] {
+        let http = client(&base.parse().unwrap(), Tuning::default());
+        assert_eq!(http.url(&["api", "a/b?"], &[("q", "&")]).as_str(), expected);
+    }
+}
+
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect()
+}
+
+#[test]
+fn respects_retry_after_header_in_every_form() {
+    let now: Timestamp = "2026-11-21T10:30:36Z".parse().unwrap();
+    let pause = |status: u16, pairs: &[(&'static str, &str)]| {
+        asked_pause(StatusCode::from_u16(status).unwrap(), &headers(pairs), now).map(|pause| pause.as_secs())
+    };
+    assert_eq!(pause(429, &[("retry-after", "7")]), Some(7));
+    assert_eq!(pause(503, &[("retry-after", " 7 ")]), Some(7));
+    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:31:06 GMT")]), Some(30));
+    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:30:06 GMT")]), None);
+    assert_eq!(pause(429, &[("ratelimit-reset", &(now.as_second() + 12).to_string())]), Some(12));
+    assert_eq!(pause(503, &[("ratelimit-reset", &(now.as_second() + 12).to_string())]), None);
+    assert_eq!(pause(429, &[("retry-after", "0")]), None);
+    assert_eq!(pause(429, &[("retry-after", "soon")]), None);
+    assert_eq!(pause(502, &[("retry-after", "7")]), None);
+}
+
+#[tokio::test]
+async fn a_pause_longer_than_a_sync_should_wait_ends_it() {
+    let stub = Stub::serve(|_| Reply::status(429, "").with("Retry-After", "86400"));
+    let error = get(&stub).await.unwrap_err();
+    assert!(error.to_string().contains("86400 s"), "{error}");
+    assert_eq!(stub.asked().len(), 1);
+}
+
+#[test]
+fn backoff_doubles_up_to_its_cap_with_jitter() {
+    let tuning = Tuning::default();
+    for (attempt, bound) in [(0, 250), (1, 500), (4, 4000), (7, 30_000), (1000, 30_000)] {
+        let waits: Vec<Duration> = (0..200).map(|_| tuning.backoff(attempt)).collect();
+        let bound = Duration::from_millis(bound);
+        assert!(waits.iter().all(|wait| *wait <= bound));
+        assert!(waits.iter().any(|wait| *wait > bound / 2) && waits.iter().any(|wait| *wait < bound / 2));
+    }
+}
+
+#[test]
+fn paging_is_read_from_headers_and_links_by_their_query_alone() {
+    let numbered = headers(&[("x-next-page", "3"), ("x-total", "250"), ("link", "<https://x/?page=9>; rel=\"next\"")]);
+    assert_eq!(Paging::of(&numbered), Paging { next_page: Some(3), cursor: None, total: Some(250), told: true });
+    assert_eq!(Paging::of(&headers(&[("x-next-page", "")])), Paging { told: true, ..Paging::default() });
+    let links = "<https://evil.example/?cursor=first>; rel=\"first\", <https://evil.example/x?cursor=a%3D%3D&id=1>; rel=\"next\"";
+    assert_eq!(Paging::of(&headers(&[("link", links)])).cursor.as_deref(), Some("a=="));
+    let link = headers(&[("link", "<https://x/?per_page=100&page=4>; rel=next")]);
+    assert_eq!(Paging::of(&link).next_page, Some(4));
+    for odd in ["", "<", "<x>; rel=\"next\"", "x; rel=\"next\"", "<?cursor>; rel=\"prev\"", ",;,"] {
+        let paging = Paging::of(&headers(&[("link", odd)]));
+        assert_eq!((paging.next_page, paging.cursor), (None, None), "{odd}");
+    }
+    assert_eq!(Paging::of(&HeaderMap::new()), Paging::default());
+}
+
+#[test]
+fn the_clock_of_the_server_is_read() {
+    assert_eq!(parse_http_date("Sat, 21 Nov 2026 10:30:36 GMT").unwrap().to_string(), "2026-11-21T10:30:36Z");
+    assert_eq!(parse_http_date("yesterday"), None);
+}

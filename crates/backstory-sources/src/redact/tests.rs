@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+// Secrets are put together here, so that no scanner takes this file for a leak.
+
+fn letters(count: usize) -> String {
+    "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8c".chars().cycle().take(count).collect()
+}
+
+fn upper(count: usize) -> String {
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".chars().cycle().skip(5).take(count).collect()
+}
+
+fn private_key(kind: &str) -> String {
+    let line = letters(64);
+    format!(
+        "-----{} {kind}PRIVATE KEY-----\n{line}\n{line}\n{}==\n-----END {kind}PRIVATE KEY-----",
+        "BEGIN",
+        letters(30)
+    )
+}
+
+fn jwt() -> String {
+    format!("ey{}.ey{}.{}", format_args!("J{}", letters(20)), format_args!("J{}", letters(40)), letters(43))
+}
+
+/// One secret of every kind, each with the rule that must find it.
+fn secrets() -> Vec<(&'static str, String)> {
+    let mut secrets: Vec<(&str, String)> = vec![
+        ("gitlab-token", format!("{}-{}", "GR1348941", letters(20)).replace("941-", "941")),
+        ("github-token", format!("{}_{}", "github_pat", format_args!("{}_{}", letters(22), letters(59)))),
+        ("slack-token", format!("{}-{}", "xoxb", format_args!("{}-{}", "1234567890", letters(24)))),
+        ("slack-token", format!("{}-{}", "xapp", format_args!("1-A{}-123456-{}", letters(9), letters(30)))),
+        (
+            "slack-webhook",
+            format!("https://hooks.{}/services/T{}/B{}/{}", "slack.com", upper(8), upper(8), letters(24)),
+        ),
+        ("jwt", jwt()),
+        ("private-key", private_key("")),
+        ("private-key", private_key("RSA ")),
+        ("private-key", private_key("OPENSSH ")),
+    ];
+    for prefix in ["glpat", "gldt", "glrt", "glrtr", "glptt", "glcbt", "glft", "glimt", "glagent", "glsoat", "gloas"] {
+        secrets.push(("gitlab-token", format!("{prefix}-{}", letters(20))));
+    }
+    secrets.push(("gitlab-token", format!("{}-{}.{}.{}", "glpat", letters(40), "01", "0w1abcdef")));
+    for prefix in ["ghp", "gho", "ghu", "ghs", "ghr"] {
+        secrets.push(("github-token", format!("{prefix}_{}", letters(36))));
+    }
+    for prefix in ["AKIA", "ASIA"] {
+        secrets.push(("aws-access-key", format!("{prefix}{}", upper(16))));
+    }
+    secrets
+}
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    assert_eq!(redact(text).0, expected);
+}
+
+#[test]
+fn every_kind_of_secret_is_replaced_in_every_surrounding() {
+    for (rule, secret) in secrets() {
+        let marker = format!("[redacted:{rule}:{}]", secret.chars().count());
+        for (before, after) in
+            [("", ""), ("token: ", " (old)"), ("`", "`"), ("\u{e9}", "\n"), ("\"", "\","), ("(", ")."), ("=", ";")]
+        {
+            let text = format!("{before}{secret}{after}");
+            let (clean, redactions) = redact(&text);
+            assert_eq!(clean, format!("{before}{marker}{after}"));
+            assert_eq!(redactions.iter().collect::<Vec<_>>(), [(rule, 1)]);
+        }
+    }
+}
+
+#[test]
+fn passwords_in_urls_leave_scheme_user_and_host() {
+    let password = letters(8);
+    for (before, after) in [
+        ("https://alice:", "@git.example.com/x.git"),
+        ("postgres://app:", "@db:5432/app?sslmode=require"),
+        ("redis://:", "@cache:6379"),
+        ("HTTPS://oauth2:", "@[::1]:8080/"),
+    ] {
+        check(&format!("see {before}{password}{after}."), &format!("see {before}[redacted:url-password:8]{after}."));
+    }
+    check(&format!("a://b:{password}@@c@host/"), "a://b:[redacted:url-password:11]@host/");
+    let token = secrets().into_iter().find(|(rule, _)| *rule == "gitlab-token").unwrap().1;
+    check(
+        &format!("https://oauth2:{token}@host/"),
+        &format!("https://oauth2:[redacted:gitlab-token:{}]@host/", token.len()),
+    );
+}
+
+#[test]
+fn aws_secret_keys_are_known_by_what_stands_before() {
+    let secret = format!("{}/+", letters(38));
+    for before in ["aws_secret_access_key = ", "AWS_SECRET_ACCESS_KEY=", "\"SecretAccessKey\": \"", "aws secret key: "]
+    {
+        check(&format!("{before}{secret}\""), &format!("{before}[redacted:aws-secret-key:40]\""));
+    }
+    check(&secret, &secret);
+}
+
+#[test]
+fn a_private_key_without_its_end_is_replaced_as_far_as_it_goes() {
+    let whole = private_key("EC ");
+    let cut = whole.split("\n-----END").next().unwrap();
+    let (clean, _) = redact(cut);
+    assert!(clean.starts_with("[redacted:private-key:") && clean.len() < 30, "{clean}");
+    let quoted = format!("> {}", whole.replace('\n', "\n> "));
+    let escaped = whole.replace('\n', "\\n");
+    for text in [quoted, escaped] {
+        let (clean, redactions) = redact(&text);
+        assert_eq!(redactions.total(), 1);
+        assert!(!clean.contains(&letters(20)), "{clean}");
+    }
+}
+
+#[test]
+fn look_alikes_stay() {
+    let base64_image = format!("![](data:image/png;base64,iVBORw0KGgo{}AKIA{}==)", letters(400), letters(40));
+    for text in [
+        "123e4567-e89b-12d3-a456-426614174000",
+        "fc4f9e9c903845639a117e010b3cf6e2b589c930",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        &base64_image,
+        "glpat-short and glpat_with_underscores_instead",
+        "ghp_tooshort, ghx_0123456789012345678901234567890123456789",
+        "AKIA is a prefix; AKIAlowercaseisnotakeyid",
+        "xoxb- tokens, eyJhbGciOi alone, eyJ.eyJ.x",
+        "http://localhost:8080/@user and https://example.com:443/a@b",
+        "ssh://git@example.com:22/x.git, git@example.com:group/x.git, mailto:a@example.com",
+        "https://user:$PASSWORD@host https://user:${TOKEN}@host https://u:***@h https://u:{{ pass }}@h",
+        "the header -----BEGIN PRIVATE KEY----- begins a key",
+        "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE\n-----END PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----\nMIIBszCCARygAwIBAgIUAKIA\n-----END CERTIFICATE-----",
+        "secret key = 0000000000000000000000000000000000000001",
+        "12:30 @alice: see std::vec::Vec, a ? b : c @ d",
+    ] {
+        let (clean, redactions) = redact(text);
+        assert!(matches!(clean, Cow::Borrowed(_)), "{clean}");
+        assert!(redactions.is_empty());
+    }
+}
+
+#[test]
+fn json_is_cleaned_however_deep_and_keeps_its_keys() {
+    let (rule, secret) = secrets().swap_remove(0);
+    let key = secret.as_str();
+    let mut value =
+        json!({key: ["a", {"b": [format!("x {secret} y"), 1, null, true]}], "c": format!("{secret} {secret}")});
+    let redactions = redact_json(&mut value);
+    let marker = format!("[redacted:{rule}:{}]", secret.len());
+    assert_eq!(
+        value,
+        json!({key: ["a", {"b": [format!("x {marker} y"), 1, null, true]}], "c": format!("{marker} {marker}")})
+    );
+    assert_eq!(redactions.to_string(), format!("3 {rule}"));
+    assert!(redact_json(&mut value).is_empty());
+}
+
+fn fragment() -> impl Strategy<Value = String> {
+    let pieces: Vec<String> = secrets()
+        .into_iter()
+        .map(|(_, secret)| secret)
+        .chain(
+            ["://", "a://b:", "@host", "aws_secret_access_key=", "-----END PRIVATE KEY-----", ".", "-", "_"]
+                .map(String::from),
+        )
+        .collect();
+    prop_oneof![prop::sample::select(pieces), "\\PC{0,12}", "[A-Za-z0-9/+_.@:-]{0,50}"]
+}
+
+proptest! {
+    #[test]
+    fn redacting_twice_changes_nothing(pieces in prop::collection::vec(fragment(), 0..8)) {
+        let text = pieces.concat();
+        let (once, _) = redact(&text);
+        let (twice, redactions) = redact(&once);
+        prop_assert_eq!(&once, &twice);
+        prop_assert!(redactions.is_empty());
+    }
+
+    #[test]
+    fn a_secret_between_spaces_never_survives(before in "\\PC{0,40}", after in "\\PC{0,40}", which in 0usize..30) {
+        let secrets = secrets();
+        let secret = &secrets[which % secrets.len()].1;
+        let text = format!("{before} {secret} {after}");
+        prop_assert!(!redact(&text).0.contains(secret.as_str()));
+    }
+
+    #[test]
+    fn text_of_plain_words_is_left_alone(text in "([a-zA-Z]{1,12}[ .,\n]{1,2}){0,40}") {
+        prop_assert!(matches!(redact(&text).0, Cow::Borrowed(_)));
+    }
+}
