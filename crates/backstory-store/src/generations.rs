@@ -1,0 +1,80 @@
+//! A projection's directory holds numbered generations; a rebuild fills a new one beside the one that is read, then
+//! becomes current in one step.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Name of the file that holds the number of the current generation.
+const CURRENT: &str = "CURRENT";
+
+/// The generations in a directory.
+#[derive(Clone, Debug)]
+pub struct Generations {
+    directory: PathBuf,
+}
+
+impl Generations {
+    /// Those in `directory`, which is created if it is absent.
+    ///
+    /// # Errors
+    /// The directory cannot be created.
+    pub fn open(directory: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&directory)?;
+        Ok(Self { directory })
+    }
+
+    fn current_number(&self) -> u64 {
+        fs::read_to_string(self.directory.join(CURRENT)).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1)
+    }
+
+    /// Directory of the current generation.
+    pub fn current(&self) -> PathBuf {
+        self.path(self.current_number())
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.directory.join(number.to_string())
+    }
+
+    /// Directory for a new generation, empty and not yet current.
+    ///
+    /// # Errors
+    /// What is left of an earlier attempt cannot be removed.
+    pub fn prepare(&self) -> io::Result<PathBuf> {
+        let next = self.path(self.current_number() + 1);
+        if next.exists() {
+            fs::remove_dir_all(&next)?;
+        }
+        Ok(next)
+    }
+
+    /// Makes a prepared generation current. Durable when it returns.
+    ///
+    /// # Errors
+    /// The change could not be written; the old one is still current.
+    pub fn switch_to(&self, prepared: &Path) -> io::Result<()> {
+        let number = prepared.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let new = self.directory.join("CURRENT.new");
+        fs::write(&new, number)?;
+        fs::File::open(&new)?.sync_all()?;
+        fs::rename(&new, self.directory.join(CURRENT))?;
+        fs::File::open(&self.directory)?.sync_all()
+    }
+
+    /// Removes every generation but the current one.
+    ///
+    /// # Errors
+    /// One cannot be removed.
+    pub fn remove_others(&self) -> io::Result<()> {
+        let current = self.current();
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path();
+            if path.is_dir() && path != current {
+                fs::remove_dir_all(path)?;
+            }
+        }
+        Ok(())
+    }
+}

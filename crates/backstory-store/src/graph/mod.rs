@@ -1,0 +1,367 @@
+//! The graph: nodes and typed edges in Oxigraph, a projection of the ledger.
+
+mod quads;
+pub mod queries;
+
+use std::{collections::BTreeSet, path::Path};
+
+use backstory_model::{
+    digest::SetDigest,
+    edge::Edge,
+    entity::{Item, ItemKind},
+    id::{META_GRAPH, NS, NodeId, item_graph_iri},
+};
+use oxigraph::{
+    model::{GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd},
+    sparql::{CancellationToken, QueryResults, SparqlEvaluator, Variable},
+    store::{StorageError, Store},
+};
+
+use queries::Query;
+
+/// Most rows of one answer.
+pub const MAX_ROWS: usize = 20_000;
+/// Version of how items become quads; a graph written by another version is made anew.
+const PROJECTION: u64 = 1;
+
+/// What can go wrong with the graph.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// The store cannot be opened or read; it can be made anew from the ledger.
+    #[error("the graph is damaged and must be made anew: {0}")]
+    Damaged(String),
+    /// The store refused.
+    #[error("the graph cannot be read or written: {0}")]
+    Storage(#[from] StorageError),
+    /// A query could not be answered.
+    #[error("the query {query} failed: {reason}")]
+    Query {
+        /// Its file in `queries/`.
+        query: &'static str,
+        /// What the evaluator said.
+        reason: String,
+    },
+}
+
+/// A change to the graph: an item as it is now, or that it is gone.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Full path of the project; empty for people.
+    pub project: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Unique within project and kind.
+    pub key: String,
+    /// The item; `None` if it is gone.
+    pub item: Option<Item>,
+}
+
+/// Which edges of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Those that start there.
+    Out,
+    /// Those that end there.
+    In,
+}
+
+/// An edge at a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeEnd {
+    /// Its name.
+    pub edge: Edge,
+    /// The node at its other end.
+    pub other: NodeId,
+}
+
+/// Stops a query that takes too long.
+#[derive(Clone, Default)]
+pub struct Cancel(CancellationToken);
+
+impl Cancel {
+    /// Stops the query.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// A value bound to a variable of a query.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A node.
+    Node(NodeId),
+    /// A class or property, by its IRI.
+    Iri(String),
+    /// A string.
+    Text(String),
+    /// A number.
+    Number(i64),
+    /// An instant.
+    Instant(jiff::Timestamp),
+}
+
+impl From<Value> for Term {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Node(id) => quads::node(&id).into(),
+            Value::Iri(iri) => NamedNode::new_unchecked(iri).into(),
+            Value::Text(text) => Literal::new_simple_literal(text).into(),
+            Value::Number(number) => Literal::from(number).into(),
+            Value::Instant(at) => Literal::new_typed_literal(at.to_string(), xsd::DATE_TIME).into(),
+        }
+    }
+}
+
+/// A row of an answer.
+#[derive(Clone, Debug)]
+pub struct Row(Vec<(String, Term)>);
+
+impl Row {
+    fn term(&self, column: &str) -> Option<&Term> {
+        self.0.iter().find(|(name, _)| name == column).map(|(_, term)| term)
+    }
+
+    /// The node in a column.
+    pub fn node(&self, column: &str) -> Option<NodeId> {
+        match self.term(column)? {
+            Term::NamedNode(iri) => NodeId::from_iri(iri.as_str()),
+            _ => None,
+        }
+    }
+
+    /// The text in a column: of a literal its value, of an IRI itself.
+    pub fn text(&self, column: &str) -> Option<&str> {
+        match self.term(column)? {
+            Term::NamedNode(iri) => Some(iri.as_str()),
+            Term::Literal(literal) => Some(literal.value()),
+            Term::BlankNode(_) => None,
+        }
+    }
+
+    /// The number in a column.
+    pub fn number(&self, column: &str) -> Option<i64> {
+        self.text(column)?.parse().ok()
+    }
+}
+
+/// The graph. Cheap to clone. Every call blocks.
+#[derive(Clone)]
+pub struct Graph {
+    store: Store,
+}
+
+impl Graph {
+    /// Opens the graph in a directory, creates it if it is absent.
+    ///
+    /// # Errors
+    /// [`GraphError::Damaged`] if it must be made anew.
+    pub fn open(directory: &Path) -> Result<Self, GraphError> {
+        let store = Store::open(directory).map_err(|error| GraphError::Damaged(error.to_string()))?;
+        let graph = Self { store };
+        match graph.meta("projection")? {
+            Some(PROJECTION) => Ok(graph),
+            None if graph.store.is_empty()? => {
+                graph.store.insert(meta_quad("projection", PROJECTION).as_ref())?;
+                Ok(graph)
+            }
+            found => Err(GraphError::Damaged(format!("projection version {found:?} is not {PROJECTION}"))),
+        }
+    }
+
+    /// A graph in memory.
+    ///
+    /// # Errors
+    /// The store could not be made.
+    pub fn in_memory() -> Result<Self, GraphError> {
+        Ok(Self { store: Store::new()? })
+    }
+
+    fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
+        let (subject, predicate) = (meta_node(), meta_property(name));
+        let quad = self
+            .store
+            .quads_for_pattern(
+                Some(subject.as_ref().into()),
+                Some(predicate.as_ref()),
+                None,
+                Some(GraphNameRef::NamedNode(subject.as_ref())),
+            )
+            .next()
+            .transpose()?;
+        Ok(quad.and_then(|quad| match quad.object {
+            Term::Literal(literal) => literal.value().parse().ok(),
+            _ => None,
+        }))
+    }
+
+    /// The ledger's sequence number up to which changes have been applied.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn applied_seq(&self) -> Result<u64, GraphError> {
+        Ok(self.meta("appliedSeq")?.unwrap_or(0))
+    }
+
+    /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the
+    /// same changes again changes nothing.
+    ///
+    /// # Errors
+    /// Nothing is applied.
+    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), GraphError> {
+        let mut tx = self.store.start_transaction()?;
+        for change in changes {
+            let graph = item_graph_iri(&change.project, change.kind, &change.key);
+            tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
+            if let Some(item) = &change.item {
+                tx.extend(quads::of_item(item, &graph).iter());
+            }
+        }
+        if let Some(old) = self.meta("appliedSeq")? {
+            tx.remove(&meta_quad("appliedSeq", old));
+        }
+        tx.insert(&meta_quad("appliedSeq", seq));
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Whether the graph knows what a node is; one that is only referred to has edges but no class.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn exists(&self, id: &NodeId) -> Result<bool, GraphError> {
+        let subject = quads::node(id);
+        let class = oxigraph::model::vocab::rdf::TYPE;
+        Ok(self
+            .store
+            .quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None)
+            .next()
+            .transpose()?
+            .is_some())
+    }
+
+    /// The edges at a node, ordered by name and other end, each once, at most [`MAX_ROWS`].
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn edges(&self, id: &NodeId, direction: Direction, only: Option<Edge>) -> Result<Vec<EdgeEnd>, GraphError> {
+        let node = quads::node(id);
+        let mut found = BTreeSet::new();
+        // A reversed edge's property points the other way.
+        for reversed in [false, true] {
+            if only.is_some_and(|edge| edge.reversed() != reversed) {
+                continue;
+            }
+            let node_is_subject = (direction == Direction::Out) != reversed;
+            let predicate = only.map(|edge| NamedNode::new_unchecked(edge.iri()));
+            let (subject, object) = if node_is_subject {
+                (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
+            } else {
+                (None, Some(TermRef::from(node.as_ref())))
+            };
+            let quads = self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
+            for quad in quads {
+                let quad = quad?;
+                let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
+                let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
+                let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
+                if let (Some(edge), Some(other)) = (edge, other) {
+                    found.insert(EdgeEnd { edge, other });
+                }
+                if found.len() >= MAX_ROWS {
+                    break;
+                }
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Answers one of the queries in `queries/`, over all items' graphs, at most [`MAX_ROWS`] rows.
+    ///
+    /// # Errors
+    /// The query was cancelled, or the store refused.
+    pub fn select(&self, query: Query, bind: Vec<(&str, Value)>, cancel: &Cancel) -> Result<Vec<Row>, GraphError> {
+        let failed = |reason: String| GraphError::Query { query: query.file, reason };
+        let mut prepared = SparqlEvaluator::new()
+            .with_cancellation_token(cancel.0.clone())
+            .parse_query(query.text)
+            .map_err(|error| failed(error.to_string()))?;
+        prepared.dataset_mut().set_default_graph_as_union();
+        for (name, value) in bind {
+            let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
+            prepared = prepared.substitute_variable(variable, Term::from(value));
+        }
+        let results = prepared.on_store(&self.store).execute().map_err(|error| failed(error.to_string()))?;
+        let QueryResults::Solutions(solutions) = results else {
+            return Err(failed("it is no SELECT query".into()));
+        };
+        let row = |solution: oxigraph::sparql::QuerySolution| {
+            Row(solution.iter().map(|(name, term)| (name.as_str().to_owned(), term.clone())).collect())
+        };
+        solutions.take(MAX_ROWS).map(|solution| solution.map(row).map_err(|error| failed(error.to_string()))).collect()
+    }
+
+    /// The canonical digest of everything that comes from items, and how many quads that is. Two graphs that say the
+    /// same have the same digest, however they came about.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn digest(&self) -> Result<(String, u64), GraphError> {
+        let mut digest = SetDigest::default();
+        let meta = meta_node();
+        for quad in self.store.iter() {
+            let quad = quad?;
+            if quad.graph_name.as_ref() != GraphNameRef::NamedNode(meta.as_ref()) {
+                digest.add(quad.to_string().as_bytes());
+            }
+        }
+        Ok((digest.hex(), digest.count()))
+    }
+
+    /// How many quads there are.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn len(&self) -> Result<usize, GraphError> {
+        Ok(self.store.len()?)
+    }
+
+    /// Writes everything to disk.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn flush(&self) -> Result<(), GraphError> {
+        Ok(self.store.flush()?)
+    }
+
+    /// Whether there are none.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn is_empty(&self) -> Result<bool, GraphError> {
+        Ok(self.store.is_empty()?)
+    }
+}
+
+fn iri(term: Term) -> Option<String> {
+    match term {
+        Term::NamedNode(node) => Some(node.into_string()),
+        _ => None,
+    }
+}
+
+fn meta_node() -> NamedNode {
+    NamedNode::new_unchecked(META_GRAPH)
+}
+
+fn meta_property(name: &str) -> NamedNode {
+    NamedNode::new_unchecked(format!("{NS}{name}"))
+}
+
+fn meta_quad(name: &str, value: u64) -> Quad {
+    Quad::new(
+        meta_node(),
+        meta_property(name),
+        Literal::new_typed_literal(value.to_string(), xsd::INTEGER),
+        meta_node(),
+    )
+}

@@ -1,0 +1,147 @@
+//! What the index knows of its contents without asking the store: how many documents there are, and which still need
+//! vectors. Loaded once, then kept up to date by every write, because every search reports it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use backstory_model::filter::DocumentKind;
+use lancedb::Table;
+
+use super::{
+    columns::Columns,
+    error::IndexError,
+    rows::kind,
+    schema::{CONTENT_HASH, DOCUMENT, ID, KIND, THREAD},
+    tables::scan,
+    types::{Coverage, KindCoverage, PendingDocument},
+};
+
+/// Counts of documents, and the documents that need vectors.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    tallies: BTreeMap<DocumentKind, Tally>,
+    pending: BTreeMap<String, PendingDocument>,
+    passages: u64,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    documents: u64,
+    pending: u64,
+}
+
+/// A census and what was found amiss while it was taken.
+pub(super) struct Found {
+    pub(super) census: Census,
+    /// Documents, there or not, with passages of a text that is not their current one: an interrupted write left them.
+    pub(super) stale: Vec<String>,
+}
+
+impl Census {
+    /// Reads both tables. `passages` is `None` if its vectors are of another model.
+    pub(super) async fn take(documents: &Table, passages: Option<&Table>) -> Result<Found, IndexError> {
+        let (mut hashes, mut stale) = (HashMap::new(), HashSet::new());
+        let mut census = Self::default();
+        if let Some(passages) = passages {
+            for batch in scan(passages, &[DOCUMENT, CONTENT_HASH]).await? {
+                let columns = Columns(&batch);
+                let of = columns.text(DOCUMENT)?.iter().flatten().zip(columns.text(CONTENT_HASH)?.iter().flatten());
+                for (document, hash) in of {
+                    census.passages += 1;
+                    let known = hashes.entry(document.to_owned()).or_insert_with(|| hash.to_owned());
+                    if known != hash {
+                        stale.insert(document.to_owned());
+                    }
+                }
+            }
+        }
+        for batch in scan(documents, &[ID, KIND, THREAD, CONTENT_HASH]).await? {
+            let columns = Columns(&batch);
+            let [ids, kinds] = [columns.text(ID)?, columns.text(KIND)?];
+            let [threads, contents] = [columns.text(THREAD)?, columns.text(CONTENT_HASH)?];
+            for row in 0..batch.num_rows() {
+                let document = PendingDocument {
+                    id: ids.value(row).to_owned(),
+                    kind: kind(kinds.value(row))?,
+                    thread: threads.value(row).to_owned(),
+                    content_hash: contents.value(row).to_owned(),
+                };
+                match hashes.remove(&document.id) {
+                    Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {
+                        census.tally(document.kind).documents += 1;
+                    }
+                    found => {
+                        stale.extend(found.map(|_| document.id.clone()));
+                        census.add_pending(document);
+                    }
+                }
+            }
+        }
+        // What is left has passages, but is no document.
+        stale.extend(hashes.into_keys());
+        let mut stale: Vec<_> = stale.into_iter().collect();
+        stale.sort_unstable();
+        Ok(Found { census, stale })
+    }
+
+    fn tally(&mut self, kind: DocumentKind) -> &mut Tally {
+        self.tallies.entry(kind).or_default()
+    }
+
+    /// A document that is new, or whose text is, needs vectors.
+    pub(super) fn add_pending(&mut self, document: PendingDocument) {
+        let tally = self.tally(document.kind);
+        tally.documents += 1;
+        tally.pending += 1;
+        self.pending.insert(document.id.clone(), document);
+    }
+
+    /// A document is gone.
+    pub(super) fn remove(&mut self, id: &str, kind: DocumentKind) {
+        let was_pending = self.pending.remove(id).is_some();
+        let tally = self.tally(kind);
+        tally.documents = tally.documents.saturating_sub(1);
+        tally.pending = tally.pending.saturating_sub(u64::from(was_pending));
+    }
+
+    /// A document has its vectors.
+    pub(super) fn embedded(&mut self, id: &str) {
+        if let Some(document) = self.pending.remove(id) {
+            let tally = self.tally(document.kind);
+            tally.pending = tally.pending.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn is_pending(&self, id: &str) -> bool {
+        self.pending.contains_key(id)
+    }
+
+    pub(super) fn passages_added(&mut self, count: u64) {
+        self.passages += count;
+    }
+
+    pub(super) fn passages_removed(&mut self, count: u64) {
+        self.passages = self.passages.saturating_sub(count);
+    }
+
+    /// In the order of their ids, those after `after`.
+    pub(super) fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
+        let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        let range = self.pending.range::<str, _>((from, std::ops::Bound::Unbounded));
+        range.take(limit).map(|(_, document)| document.clone()).collect()
+    }
+
+    pub(super) fn coverage(&self) -> Coverage {
+        let of_kind = self.tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
+            kind,
+            documents: tally.documents,
+            embedded: tally.documents - tally.pending,
+        });
+        let by_kind: Vec<_> = of_kind.collect();
+        Coverage {
+            documents: by_kind.iter().map(|of| of.documents).sum(),
+            embedded: by_kind.iter().map(|of| of.embedded).sum(),
+            passages: self.passages,
+            by_kind,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Keeping searches fast and the directory small.
+
+use std::{io, path::Path};
+
+use lancedb::{
+    DistanceType, Table,
+    index::{Index as LanceIndex, IndexConfig, vector::IvfSqIndexBuilder},
+    table::{CompactionOptions, Duration, OptimizeAction, OptimizeOptions},
+};
+
+use super::{
+    Index,
+    error::IndexError,
+    schema::{SEARCH_TEXT, VECTOR, index_name},
+    tables::{count, create_index},
+};
+
+/// Vectors from which on an index finds the nearest ones; fewer are compared one by one, which is exact.
+const VECTORS_TO_INDEX: u64 = 10_000;
+/// Share of vectors that are not in their index from which on it is made anew, as the clusters that it began with are
+/// no longer those of its vectors; as a divisor.
+const NEW_VECTORS_TO_REINDEX: u64 = 4;
+/// Rows of a file that is not rewritten any more to join it with another.
+const ROWS_PER_FILE: usize = 50_000;
+/// Files of a table from which on they are joined.
+const FILES_TO_COMPACT: usize = 16;
+/// Share of deleted rows from which on they are taken out of their files, as a divisor.
+const DELETED_TO_COMPACT: u64 = 5;
+/// Versions of the tables younger than this are kept, for the searches that still read them.
+pub const KEPT_VERSIONS: std::time::Duration = std::time::Duration::from_secs(10 * 60);
+
+impl Index {
+    /// Takes new rows into the indexes, joins small files, and deletes old versions. Searches go on meanwhile,
+    /// writes wait. Seconds for 100,000 documents: to be called now and then, not after each write.
+    ///
+    /// # Errors
+    /// If the store fails; the index stays usable.
+    pub async fn optimize(&self) -> Result<(), IndexError> {
+        let _writer = self.shared.writer.lock().await;
+        let passages = self.passages();
+        compact(&self.shared.documents).await?;
+        fold_into_indexes(&self.shared.documents).await?;
+        prune(&self.shared.documents).await?;
+        compact(&passages.table).await?;
+        if passages.foreign.is_none() {
+            ensure_vector_index(&passages.table).await?;
+        }
+        fold_into_indexes(&passages.table).await?;
+        prune(&passages.table).await
+    }
+
+    /// Documents that the full-text index does not cover yet. Every search reads all of them.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn unindexed(&self) -> Result<u64, IndexError> {
+        unindexed(&self.shared.documents, SEARCH_TEXT).await
+    }
+
+    /// Bytes that the index takes on disk. Blocks while it looks.
+    ///
+    /// # Errors
+    /// If its directory cannot be read.
+    pub fn size_on_disk(&self) -> io::Result<u64> {
+        size(&self.shared.path)
+    }
+}
+
+fn size(dir: &Path) -> io::Result<u64> {
+    let mut total = 0;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        // A file may be deleted while its directory is read.
+        total += match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size(&entry.path())?,
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(total)
+}
+
+async fn compact(table: &Table) -> Result<(), IndexError> {
+    let Some(native) = table.as_native() else { return Ok(()) };
+    let files = native.count_fragments().await.map_err(IndexError::store("count files"))?;
+    let deleted = native.count_deleted_rows().await.map_err(IndexError::store("count files"))? as u64;
+    if files < FILES_TO_COMPACT && deleted * DELETED_TO_COMPACT <= count(table).await? {
+        return Ok(());
+    }
+    let options = CompactionOptions { target_rows_per_fragment: ROWS_PER_FILE, ..CompactionOptions::default() };
+    optimize(table, OptimizeAction::Compact { options, remap_options: None }).await
+}
+
+async fn fold_into_indexes(table: &Table) -> Result<(), IndexError> {
+    optimize(table, OptimizeAction::Index(OptimizeOptions::default())).await
+}
+
+async fn prune(table: &Table) -> Result<(), IndexError> {
+    let older_than = Duration::from_std(KEPT_VERSIONS).map_err(IndexError::store("delete old versions"))?;
+    let (delete_unverified, error_if_tagged_old_versions) = (None, None);
+    let action =
+        OptimizeAction::Prune { older_than: Some(older_than), delete_unverified, error_if_tagged_old_versions };
+    optimize(table, action).await
+}
+
+async fn optimize(table: &Table, action: OptimizeAction) -> Result<(), IndexError> {
+    Box::pin(table.optimize(action)).await.map_err(IndexError::store("tidy up"))?;
+    Ok(())
+}
+
+async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
+    let rows = count(table).await?;
+    if rows < VECTORS_TO_INDEX {
+        return Ok(());
+    }
+    let present: Vec<IndexConfig> = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
+    let exists = present.iter().any(|index| index.name == index_name(VECTOR));
+    if exists && unindexed(table, VECTOR).await? * NEW_VECTORS_TO_REINDEX < rows {
+        return Ok(());
+    }
+    let index = IvfSqIndexBuilder::default().distance_type(DistanceType::Cosine);
+    create_index(table, VECTOR, LanceIndex::IvfSq(index)).await
+}
+
+/// Rows that the index on a column does not cover.
+async fn unindexed(table: &Table, column: &str) -> Result<u64, IndexError> {
+    let stats = table.index_stats(index_name(column)).await.map_err(IndexError::store("read an index"))?;
+    match stats {
+        Some(stats) => Ok(stats.num_unindexed_rows as u64),
+        None => count(table).await,
+    }
+}

@@ -1,0 +1,229 @@
+//! The index: documents for full-text search and passages for vector search, two LanceDB tables in one directory.
+//!
+//! It is a projection of the ledger: it can be deleted and made again. `documents` has a row for every issue, merge
+//! request and discussion; `passages` one for every piece of their texts that has a vector. A text is found by its
+//! words as soon as its document is written, and by its meaning once its passages are.
+//!
+//! Neither table is synced to disk on commit, and the two are not written in one transaction. Every write is
+//! therefore safe to repeat, and ordered: passages of a text that is going away go first, the document changes next,
+//! and only then the ledger's sequence number is recorded, in the configuration that is part of the manifest of
+//! `documents`. After a crash the same changes are applied again and find their work half done.
+//!
+//! **Rebuilding.** Open an index in a sibling directory, [apply](Index::apply) every thread, then page through
+//! [`pending`](Index::pending): what [`Vectors::find`] knows in the old directory goes into
+//! [`add_passages`](Index::add_passages) as it is, the rest is embedded. [`optimize`](Index::optimize), drop every
+//! handle of both, swap the directories, and open anew: an open index does not follow its directory's move.
+
+mod census;
+mod columns;
+mod error;
+mod filter;
+mod maintain;
+mod query;
+mod rows;
+mod schema;
+mod tables;
+mod types;
+mod vectors;
+mod write;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use lancedb::{Connection, Table};
+
+use self::{
+    census::{Census, Found},
+    tables::Passages,
+    vectors::Remembered,
+};
+pub use self::{
+    error::{Format, IndexError},
+    maintain::KEPT_VERSIONS,
+    query::{MAX_HITS, MAX_QUERY_WORDS, TEXT_BOOST, TITLE_BOOST},
+    types::{
+        Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PendingDocument,
+        StoredDocument, ThreadDocuments,
+    },
+    vectors::Vectors,
+};
+
+/// Key of the last applied sequence number in the configuration of `documents`.
+const APPLIED_SEQ: &str = "backstory.applied_seq";
+/// Key of the version that `passages` had when the sequence number was recorded.
+const PASSAGES_VERSION: &str = "backstory.passages_version";
+
+/// The open index of a data directory. Clones are the same index. One process may have it open.
+#[derive(Clone)]
+pub struct Index {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: PathBuf,
+    model: ModelTag,
+    connection: Connection,
+    documents: Table,
+    passages: RwLock<Passages>,
+    /// Whoever writes holds it.
+    writer: tokio::sync::Mutex<()>,
+    census: Mutex<Counted>,
+    remembered: Mutex<Remembered>,
+}
+
+/// The census, and whether it can be relied on.
+struct Counted {
+    census: Census,
+    /// A write began and has not reported its end: if nobody is writing, it failed or was cancelled half way.
+    writing: bool,
+}
+
+impl fmt::Debug for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Index").field("path", &self.shared.path).field("model", &self.shared.model).finish()
+    }
+}
+
+impl Index {
+    /// Opens the index in a directory, or creates it there. `model` is the one that makes the vectors; if those in
+    /// the index are of another, [`model_changed`](Self::model_changed) says so and every document is pending.
+    ///
+    /// # Errors
+    /// [`Damaged`](IndexError::Damaged), [`Newer`](IndexError::Newer) and [`Outdated`](IndexError::Outdated) say that
+    /// it must be rebuilt.
+    pub async fn open(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
+        let connection = tables::connect(dir).await?;
+        let documents = tables::open_documents(&connection, dir).await?;
+        let passages = tables::open_passages(&connection, dir, &model).await?;
+        check_passages_version(dir, &documents, &passages.table).await?;
+        // This reads a column of every file there is, so it also finds files that a power cut has taken.
+        let Found { census, stale } = take_census(&documents, &passages).await.map_err(|error| match error {
+            IndexError::Store { reason, .. } => tables::damaged(dir, reason),
+            other => other,
+        })?;
+        let shared = Shared {
+            path: dir.to_owned(),
+            model,
+            connection,
+            documents,
+            passages: RwLock::new(passages),
+            writer: tokio::sync::Mutex::default(),
+            census: Mutex::new(Counted { census, writing: false }),
+            remembered: Mutex::default(),
+        };
+        let index = Self { shared: Arc::new(shared) };
+        index.delete_stale(&stale).await?;
+        Ok(index)
+    }
+
+    /// The model that it was opened for.
+    pub fn model(&self) -> &ModelTag {
+        &self.shared.model
+    }
+
+    /// The model of the vectors that are stored, if it is not the one the index was opened for. They stay until the
+    /// first vector of the new model is added, and take no part in a search.
+    pub fn model_changed(&self) -> Option<ModelTag> {
+        self.passages().foreign
+    }
+
+    /// The ledger's sequence number up to which changes have been applied; 0 for a new index.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn applied_seq(&self) -> Result<u64, IndexError> {
+        Ok(recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0))
+    }
+
+    /// How much of the corpus has vectors. Costs nothing.
+    pub fn coverage(&self) -> Coverage {
+        self.counted().census.coverage()
+    }
+
+    /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`
+    /// of those after the id `after`, so that one that cannot be embedded does not stand in the way of the others.
+    pub fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
+        self.counted().census.pending(after, limit)
+    }
+
+    /// The vectors that texts have in this index, by SHA-256 of the text, wherever the text occurs.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn known_vectors(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
+        let passages = self.passages();
+        if passages.foreign.is_some() {
+            return Ok(HashMap::new());
+        }
+        let mut found = vectors::find(&passages.table, text_hashes).await?;
+        let remembered = self.remembered();
+        for hash in text_hashes {
+            if let Some(vector) = remembered.get(hash) {
+                found.entry(hash.clone()).or_insert_with(|| vector.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    fn passages(&self) -> Passages {
+        self.shared.passages.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.shared.census.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.shared.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that a write begins. If the one before did not end, what is known is taken anew.
+    async fn begin_write(&self) -> Result<(), IndexError> {
+        if std::mem::replace(&mut self.counted().writing, true) {
+            let Found { census, stale } = take_census(&self.shared.documents, &self.passages()).await?;
+            self.counted().census = census;
+            self.delete_stale(&stale).await?;
+        }
+        Ok(())
+    }
+
+    fn end_write(&self) {
+        self.counted().writing = false;
+    }
+}
+
+async fn take_census(documents: &Table, passages: &Passages) -> Result<Found, IndexError> {
+    Census::take(documents, passages.foreign.is_none().then_some(&passages.table)).await
+}
+
+/// A number in the configuration of a table.
+async fn recorded(table: &Table, key: &str) -> Result<Option<u64>, IndexError> {
+    let native = table.as_native().ok_or_else(not_local)?;
+    let manifest = native.manifest().await.map_err(IndexError::store("read the manifest"))?;
+    Ok(manifest.config.get(key).and_then(|value| value.parse().ok()))
+}
+
+async fn record(table: &Table, values: [(&str, u64); 2]) -> Result<(), IndexError> {
+    let native = table.as_native().ok_or_else(not_local)?;
+    let values = values.map(|(key, value)| (key.to_owned(), value.to_string()));
+    Box::pin(native.update_config(values)).await.map_err(IndexError::store("record the sequence number"))
+}
+
+fn not_local() -> IndexError {
+    IndexError::Store { action: "read the manifest", reason: "the table is not in a directory".into() }
+}
+
+/// A power cut may take back the last commits of one table and not of the other. Passages that are older than the
+/// documents say could belong to documents that are gone or have other labels by now.
+async fn check_passages_version(dir: &Path, documents: &Table, passages: &Table) -> Result<(), IndexError> {
+    let expected = recorded(documents, PASSAGES_VERSION).await?.unwrap_or(0);
+    let found = passages.version().await.map_err(IndexError::store("read the manifest"))?;
+    if found < expected {
+        return Err(tables::damaged(dir, format!("its passages are at version {found}, not {expected}")));
+    }
+    Ok(())
+}

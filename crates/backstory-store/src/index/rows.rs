@@ -1,0 +1,270 @@
+//! Documents and passages as rows.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow::{
+    array::{
+        Array as _, ArrayRef, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch, StringArray,
+        StringBuilder,
+    },
+    datatypes::{DataType, SchemaRef},
+};
+use backstory_model::{digest::sha256_hex, document::Document, entity::State, filter::DocumentKind};
+use jiff::Timestamp;
+
+use super::{
+    columns::{Columns, texts},
+    error::IndexError,
+    schema::{
+        AUTHOR, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, PROJECT, STATE, TEXT, THREAD,
+        TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
+    },
+    types::{NewPassage, StoredDocument},
+};
+
+/// The columns of a document that filters look at; its passages have them too.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Filterable {
+    pub(super) thread: String,
+    pub(super) kind: DocumentKind,
+    pub(super) project: String,
+    pub(super) author: Option<String>,
+    pub(super) labels: Vec<String>,
+    pub(super) state: State,
+    pub(super) created_at: i64,
+}
+
+/// A row of `documents`.
+#[derive(Clone, Debug)]
+pub(super) struct DocumentRow {
+    pub(super) id: String,
+    pub(super) filterable: Filterable,
+    pub(super) content_hash: String,
+    pub(super) row_hash: String,
+    updated_at: i64,
+    title: String,
+    url: String,
+    text: String,
+    search_text: String,
+}
+
+impl DocumentRow {
+    pub(super) fn new(thread: &str, document: &Document) -> Self {
+        let text = document.text();
+        let search_text = if document.whole_text.is_empty() { text.clone() } else { document.whole_text.clone() };
+        let mut row = Self {
+            id: document.id.clone(),
+            filterable: Filterable {
+                thread: thread.to_owned(),
+                kind: document.kind,
+                project: document.project.clone(),
+                author: document.author.clone(),
+                labels: document.labels.clone(),
+                state: document.state,
+                created_at: document.created_at.as_millisecond(),
+            },
+            content_hash: sha256_hex(&text),
+            row_hash: String::new(),
+            updated_at: document.updated_at.as_millisecond(),
+            title: document.title.clone(),
+            url: document.url.clone(),
+            text,
+            search_text,
+        };
+        row.row_hash = row.hash();
+        row
+    }
+
+    /// SHA-256 over every column. A length stands before every value, so that no two rows run into the same text.
+    fn hash(&self) -> String {
+        let of = &self.filterable;
+        let (created_at, updated_at) = (of.created_at.to_string(), self.updated_at.to_string());
+        let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, of.state.as_str()];
+        values.extend([of.author.as_deref().unwrap_or_default(), if of.author.is_some() { "1" } else { "0" }]);
+        values.extend([created_at.as_str(), &updated_at, &self.title, &self.url, &self.text, &self.search_text]);
+        values.extend(of.labels.iter().map(String::as_str));
+        let mut whole = String::new();
+        for value in values {
+            whole.push_str(&value.len().to_string());
+            whole.push(':');
+            whole.push_str(value);
+        }
+        sha256_hex(&whole)
+    }
+}
+
+/// Rows of `documents` as a batch.
+pub(super) fn documents_batch(rows: &[&DocumentRow]) -> Result<RecordBatch, IndexError> {
+    let filterable: Vec<_> = rows.iter().map(|row| &row.filterable).collect();
+    let mut columns = vec![column(rows, |row| &row.id)];
+    columns.extend(FILTER_COLUMNS.map(|name| filter_column(name, &filterable)));
+    columns.push(Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.updated_at))));
+    columns.extend([
+        column(rows, |row| &row.title),
+        column(rows, |row| &row.url),
+        column(rows, |row| &row.text),
+        column(rows, |row| &row.search_text),
+        column(rows, |row| &row.content_hash),
+        column(rows, |row| &row.row_hash),
+    ]);
+    RecordBatch::try_new(documents_schema(), columns).map_err(IndexError::store("form rows of documents"))
+}
+
+fn column<'a, T>(rows: &[&'a T], value: impl Fn(&'a T) -> &'a String) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(rows.iter().map(|row| value(row))))
+}
+
+fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
+    match name {
+        THREAD => column(rows, |row| &row.thread),
+        KIND => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.kind.as_str()))),
+        PROJECT => column(rows, |row| &row.project),
+        AUTHOR => Arc::new(rows.iter().map(|row| row.author.as_deref()).collect::<StringArray>()),
+        STATE => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.state.as_str()))),
+        CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
+        _ => {
+            let mut labels = ListBuilder::new(StringBuilder::new());
+            for row in rows {
+                row.labels.iter().for_each(|label| labels.values().append_value(label));
+                labels.append(true);
+            }
+            Arc::new(labels.finish())
+        }
+    }
+}
+
+/// Passages of one document, with what their rows need to know of it.
+pub(super) struct DocumentPassages<'a> {
+    pub(super) document: &'a str,
+    pub(super) content_hash: &'a str,
+    pub(super) filterable: &'a Filterable,
+    pub(super) passages: &'a [NewPassage],
+}
+
+/// Rows of `passages` as a batch.
+pub(super) fn passages_batch(
+    schema: &SchemaRef,
+    documents: &[DocumentPassages<'_>],
+) -> Result<RecordBatch, IndexError> {
+    let rows: Vec<_> = documents
+        .iter()
+        .flat_map(|of| of.passages.iter().enumerate().map(move |(number, passage)| (of, number, passage)))
+        .collect();
+    let text = |value: &dyn Fn(&(&DocumentPassages<'_>, usize, &NewPassage)) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
+    };
+    let filterable: Vec<_> = rows.iter().map(|(of, _, _)| of.filterable).collect();
+    let mut columns = vec![
+        text(&|(of, number, passage)| passage_id(of.document, *number, &passage.text_hash)),
+        text(&|(of, _, _)| of.document.to_owned()),
+    ];
+    columns.extend(FILTER_COLUMNS.map(|name| filter_column(name, &filterable)));
+    columns.extend([
+        text(&|(of, _, _)| of.content_hash.to_owned()),
+        text(&|(_, _, passage)| passage.text.clone()),
+        text(&|(_, _, passage)| passage.text_hash.clone()),
+    ]);
+    let numbers =
+        Float32Array::from_iter_values(rows.iter().flat_map(|(_, _, passage)| passage.vector.iter().copied()));
+    columns.push(vectors(schema, numbers)?);
+    RecordBatch::try_new(schema.clone(), columns).map_err(IndexError::store("form rows of passages"))
+}
+
+fn vectors(schema: &SchemaRef, numbers: Float32Array) -> Result<ArrayRef, IndexError> {
+    let refuse =
+        || IndexError::Store { action: "form rows of passages", reason: "the vector column is missing".into() };
+    let DataType::FixedSizeList(item, dimension) = schema.field_with_name(VECTOR).map_err(|_| refuse())?.data_type()
+    else {
+        return Err(refuse());
+    };
+    let vectors = FixedSizeListArray::try_new(item.clone(), *dimension, Arc::new(numbers), None);
+    Ok(Arc::new(vectors.map_err(IndexError::store("form rows of passages"))?))
+}
+
+fn passage_id(document: &str, number: usize, text_hash: &str) -> String {
+    sha256_hex(&format!("{document}\n{number}\n{text_hash}"))
+}
+
+/// The batch of passages with the filter columns of their documents; `None` if they have them already.
+pub(super) fn with_filter_columns(
+    passages: &RecordBatch,
+    documents: &HashMap<&str, &Filterable>,
+) -> Result<Option<RecordBatch>, IndexError> {
+    let ids = Columns(passages).text(DOCUMENT)?;
+    let Some(filterable) = ids.iter().map(|id| documents.get(id?).copied()).collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    let schema = passages.schema();
+    let mut columns = passages.columns().to_vec();
+    for name in FILTER_COLUMNS {
+        let at = schema.index_of(name).map_err(IndexError::store("read a column"))?;
+        columns[at] = filter_column(name, &filterable);
+    }
+    let renewed = RecordBatch::try_new(schema, columns).map_err(IndexError::store("form rows of passages"))?;
+    Ok((renewed != *passages).then_some(renewed))
+}
+
+/// Columns of a [`StoredDocument`].
+pub(super) const STORED_COLUMNS: [&str; 13] =
+    [ID, THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH];
+
+/// Reads what [`STORED_COLUMNS`] selected.
+pub(super) fn stored_documents(batch: &RecordBatch) -> Result<Vec<StoredDocument>, IndexError> {
+    let columns = Columns(batch);
+    let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];
+    let (updated, hashes) = (columns.integer(UPDATED_AT)?, columns.text(CONTENT_HASH)?);
+    filterables(batch)?
+        .into_iter()
+        .enumerate()
+        .map(|(row, of)| {
+            Ok(StoredDocument {
+                id: ids.value(row).to_owned(),
+                thread: of.thread,
+                kind: of.kind,
+                project: of.project,
+                author: of.author,
+                labels: of.labels,
+                state: of.state,
+                created_at: instant(of.created_at)?,
+                updated_at: instant(updated.value(row))?,
+                title: titles.value(row).to_owned(),
+                url: urls.value(row).to_owned(),
+                text: texts.value(row).to_owned(),
+                content_hash: hashes.value(row).to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// Reads the columns that filters look at.
+pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexError> {
+    let columns = Columns(batch);
+    let (threads, projects, authors) = (columns.text(THREAD)?, columns.text(PROJECT)?, columns.text(AUTHOR)?);
+    let (kinds, states) = (columns.text(KIND)?, columns.text(STATE)?);
+    let (labels, created) = (columns.lists(LABELS)?, columns.integer(CREATED_AT)?);
+    (0..batch.num_rows())
+        .map(|row| {
+            Ok(Filterable {
+                thread: threads.value(row).to_owned(),
+                kind: kind(kinds.value(row))?,
+                project: projects.value(row).to_owned(),
+                author: authors.is_valid(row).then(|| authors.value(row).to_owned()),
+                labels: texts(labels, row),
+                state: State::from_name(states.value(row)).ok_or_else(|| unknown("state", states.value(row)))?,
+                created_at: created.value(row),
+            })
+        })
+        .collect()
+}
+
+pub(super) fn kind(name: &str) -> Result<DocumentKind, IndexError> {
+    DocumentKind::from_name(name).ok_or_else(|| unknown("kind", name))
+}
+
+fn unknown(what: &str, name: &str) -> IndexError {
+    IndexError::Store { action: "read a document", reason: format!("'{name}' is no {what}") }
+}
+
+fn instant(milliseconds: i64) -> Result<Timestamp, IndexError> {
+    Timestamp::from_millisecond(milliseconds).map_err(IndexError::store("read a time"))
+}

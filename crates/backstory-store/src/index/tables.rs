@@ -1,0 +1,152 @@
+//! Opening, creating and reading the tables of a directory.
+
+use std::{path::Path, sync::Arc};
+
+use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use futures::TryStreamExt as _;
+use lancedb::{
+    Connection, ObjectStoreRegistry, Session, Table,
+    database::CreateTableMode,
+    index::Index,
+    query::{ExecutableQuery, QueryBase as _, Select},
+};
+
+use super::{
+    error::IndexError,
+    schema::{
+        DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name, model_of,
+        passages_indexes, passages_schema,
+    },
+    types::ModelTag,
+};
+
+/// Most bytes of opened indexes kept in memory, for each open index. Lance's own default is 6 GiB.
+const INDEX_CACHE: usize = 256 << 20;
+/// Most bytes of file and table metadata kept in memory, for each open index. Lance's own default is 1 GiB.
+const METADATA_CACHE: usize = 64 << 20;
+
+/// The passages and whose vectors they have.
+#[derive(Clone)]
+pub(super) struct Passages {
+    pub(super) table: Table,
+    /// The model of the vectors, if it is not the one the index was opened for.
+    pub(super) foreign: Option<ModelTag>,
+}
+
+/// Connects to a directory, which need not exist yet.
+pub(super) async fn connect(dir: &Path) -> Result<Connection, IndexError> {
+    // An absolute path can never be taken for the address of a remote database.
+    let absolute = std::path::absolute(dir).map_err(|error| damaged(dir, error))?;
+    let uri = absolute.to_str().ok_or_else(|| damaged(dir, "its path is not UTF-8"))?;
+    let session = Session::new(INDEX_CACHE, METADATA_CACHE, Arc::new(ObjectStoreRegistry::default()));
+    Box::pin(lancedb::connect(uri).session(Arc::new(session)).execute()).await.map_err(|error| damaged(dir, error))
+}
+
+pub(super) fn damaged(dir: &Path, reason: impl std::fmt::Display) -> IndexError {
+    IndexError::Damaged { path: dir.to_owned(), reason: reason.to_string() }
+}
+
+/// Opens a table; `None` if there is none.
+pub(super) async fn open(connection: &Connection, dir: &Path, name: &str) -> Result<Option<Table>, IndexError> {
+    match Box::pin(connection.open_table(name).execute()).await {
+        Ok(table) => Ok(Some(table)),
+        Err(error @ lancedb::Error::TableNotFound { .. }) => {
+            // A directory with data but without a readable manifest is reported just like no table at all.
+            let data = dir.join(format!("{name}.lance")).join("data");
+            if data.is_dir() { Err(damaged(dir, error)) } else { Ok(None) }
+        }
+        Err(error) => Err(damaged(dir, error)),
+    }
+}
+
+/// Opens `documents`, or creates it with `passages` not there either.
+pub(super) async fn open_documents(connection: &Connection, dir: &Path) -> Result<Table, IndexError> {
+    let table = match open(connection, dir, DOCUMENTS).await? {
+        Some(table) => table,
+        None => {
+            if open(connection, dir, PASSAGES).await?.is_some() {
+                return Err(damaged(dir, "it has passages, but no documents"));
+            }
+            create(connection, DOCUMENTS, documents_schema()).await?
+        }
+    };
+    let schema = table.schema().await.map_err(|error| damaged(dir, error))?;
+    let found = format_of(&schema).ok_or_else(|| damaged(dir, "it does not say which format it has"))?;
+    let path = dir.to_owned();
+    if found.schema > FORMAT.schema || found.analyzer > FORMAT.analyzer {
+        return Err(IndexError::Newer { path, found, known: FORMAT });
+    }
+    if found != FORMAT {
+        return Err(IndexError::Outdated { path, found, known: FORMAT });
+    }
+    ensure_indexes(&table, documents_indexes()).await?;
+    Ok(table)
+}
+
+/// Opens `passages`. If it has vectors of another model they are left there, as somebody may want them back.
+pub(super) async fn open_passages(
+    connection: &Connection,
+    dir: &Path,
+    model: &ModelTag,
+) -> Result<Passages, IndexError> {
+    let Some(table) = open(connection, dir, PASSAGES).await? else {
+        return create_passages(connection, model).await;
+    };
+    let schema = table.schema().await.map_err(|error| damaged(dir, error))?;
+    let found = model_of(&schema).ok_or_else(|| damaged(dir, "it does not say which model its vectors are of"))?;
+    if found == *model {
+        ensure_indexes(&table, passages_indexes()).await?;
+        return Ok(Passages { table, foreign: None });
+    }
+    if count(&table).await? == 0 {
+        return create_passages(connection, model).await;
+    }
+    Ok(Passages { table, foreign: Some(found) })
+}
+
+/// Creates `passages` for a model, in place of one that may be there.
+pub(super) async fn create_passages(connection: &Connection, model: &ModelTag) -> Result<Passages, IndexError> {
+    let table = create(connection, PASSAGES, passages_schema(model)).await?;
+    ensure_indexes(&table, passages_indexes()).await?;
+    Ok(Passages { table, foreign: None })
+}
+
+async fn create(connection: &Connection, name: &str, schema: SchemaRef) -> Result<Table, IndexError> {
+    let creation = connection.create_empty_table(name, schema).mode(CreateTableMode::Overwrite).execute();
+    Box::pin(creation).await.map_err(IndexError::store("create a table"))
+}
+
+/// Creates the indexes that are missing: all of a new table, or those that an interrupted creation left out.
+async fn ensure_indexes(table: &Table, wanted: Vec<(&'static str, Index)>) -> Result<(), IndexError> {
+    let present = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
+    for (column, index) in wanted {
+        let name = index_name(column);
+        if !present.iter().any(|index| index.name == name) {
+            create_index(table, column, index).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Creates an index on a column, in place of one that may be there.
+pub(super) async fn create_index(table: &Table, column: &str, index: Index) -> Result<(), IndexError> {
+    let creation = table.create_index(&[column], index).name(index_name(column)).execute();
+    Box::pin(creation).await.map_err(IndexError::store("create an index"))
+}
+
+/// Rows in a table.
+pub(super) async fn count(table: &Table) -> Result<u64, IndexError> {
+    let rows = table.count_rows(None).await.map_err(IndexError::store("count rows"))?;
+    Ok(rows as u64)
+}
+
+/// Some columns of all rows.
+pub(super) async fn scan(table: &Table, columns: &[&str]) -> Result<Vec<RecordBatch>, IndexError> {
+    fetch(table.query().select(Select::columns(columns)), "read a table").await
+}
+
+/// All that a query returns.
+pub(super) async fn fetch(query: impl ExecutableQuery, action: &'static str) -> Result<Vec<RecordBatch>, IndexError> {
+    let rows = Box::pin(query.execute()).await.map_err(IndexError::store(action))?;
+    rows.try_collect().await.map_err(IndexError::store(action))
+}

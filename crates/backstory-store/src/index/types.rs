@@ -1,0 +1,147 @@
+//! What goes into the index and what comes out.
+
+use backstory_model::{document::Document, entity::State, filter::DocumentKind};
+use jiff::Timestamp;
+
+/// The model that makes the vectors. Vectors of different models cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModelTag {
+    /// Its name, with whatever else tells it from others.
+    pub name: String,
+    /// How many numbers its vectors have.
+    pub dimension: usize,
+}
+
+/// All documents of an issue or merge request, as they are now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadDocuments {
+    /// Id of the issue or merge request.
+    pub thread: String,
+    /// Its documents; none if it was deleted.
+    pub documents: Vec<Document>,
+}
+
+/// What [`apply`](super::Index::apply) did, in documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Written, because they are new or differ.
+    pub written: u64,
+    /// Left alone, because they are there just so.
+    pub unchanged: u64,
+    /// Deleted.
+    pub deleted: u64,
+}
+
+/// A document whose current text has no vectors of the current model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingDocument {
+    /// Id of the document.
+    pub id: String,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Id of the issue or merge request it belongs to.
+    pub thread: String,
+    /// SHA-256 of its canonical text.
+    pub content_hash: String,
+}
+
+/// All passages of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPassages {
+    /// Id of the document.
+    pub document: String,
+    /// SHA-256 of the canonical text that they were cut from.
+    pub content_hash: String,
+    /// The passages, in order.
+    pub passages: Vec<NewPassage>,
+}
+
+/// A passage of a document and its vector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPassage {
+    /// Its text, as it was embedded.
+    pub text: String,
+    /// SHA-256 of its text.
+    pub text_hash: String,
+    /// Its vector.
+    pub vector: Vec<f32>,
+}
+
+/// A document that full-text search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Id of the document.
+    pub document: String,
+    /// Id of the issue or merge request it belongs to.
+    pub thread: String,
+    /// BM25 score; only comparable within one search.
+    pub score: f32,
+}
+
+/// A document that vector search found, by its best passage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassageHit {
+    /// Id of the document.
+    pub document: String,
+    /// Id of the issue or merge request it belongs to.
+    pub thread: String,
+    /// Cosine similarity, -1 to 1.
+    pub score: f32,
+    /// Text of the passage.
+    pub text: String,
+}
+
+/// A document as the index keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredDocument {
+    /// Its id.
+    pub id: String,
+    /// Id of the issue or merge request it belongs to, its own if it is one.
+    pub thread: String,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Full path of the project.
+    pub project: String,
+    /// User name of the author.
+    pub author: Option<String>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// State.
+    pub state: State,
+    /// When it was opened or begun.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Title.
+    pub title: String,
+    /// Address for people.
+    pub url: String,
+    /// Canonical text.
+    pub text: String,
+    /// SHA-256 of the canonical text.
+    pub content_hash: String,
+}
+
+/// How much of the corpus has vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// All documents.
+    pub documents: u64,
+    /// Documents that vector search can find.
+    pub embedded: u64,
+    /// Passages with a vector of the current model.
+    pub passages: u64,
+    /// The same per kind of document, kinds without a document left out.
+    pub by_kind: Vec<KindCoverage>,
+}
+
+/// How many documents of a kind have vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindCoverage {
+    /// The kind.
+    pub kind: DocumentKind,
+    /// All its documents.
+    pub documents: u64,
+    /// Those that vector search can find.
+    pub embedded: u64,
+}

@@ -1,0 +1,101 @@
+//! Finding vectors by the text they were made of, so that no text is embedded twice.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::Path,
+};
+
+use lancedb::{
+    Table,
+    query::{QueryBase as _, Select},
+};
+
+use super::{
+    columns::{Columns, vector},
+    error::IndexError,
+    filter::any_of,
+    schema::{PASSAGES, TEXT_HASH, VECTOR, model_of},
+    tables::{connect, fetch, open},
+    types::ModelTag,
+};
+
+/// Values in one condition of a query.
+pub(super) const VALUES_PER_QUERY: usize = 1000;
+/// Vectors of deleted passages that are remembered until their document is embedded again.
+const REMEMBERED: usize = 4096;
+
+/// The vectors of an index that may be unreadable otherwise: a rebuild takes over those whose text is still the same.
+#[derive(Clone)]
+pub struct Vectors {
+    table: Table,
+}
+
+impl Vectors {
+    /// Opens the vectors in the directory of an index; `None` if it has none of that model.
+    ///
+    /// # Errors
+    /// If they are there, but cannot be opened.
+    pub async fn open(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
+        if !dir.is_dir() {
+            return Ok(None);
+        }
+        let connection = connect(dir).await?;
+        let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
+        let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
+        Ok((model_of(&schema).as_ref() == Some(model)).then_some(Self { table }))
+    }
+
+    /// The vectors of texts, by SHA-256 of the text. Texts that were never embedded are missing.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn find(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
+        find(&self.table, text_hashes).await
+    }
+}
+
+pub(super) async fn find(table: &Table, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
+    let mut found = HashMap::new();
+    for hashes in text_hashes.chunks(VALUES_PER_QUERY) {
+        let condition = any_of(TEXT_HASH, hashes.iter().map(String::as_str));
+        let query = table.query().only_if_expr(condition).select(Select::columns(&[TEXT_HASH, VECTOR]));
+        for batch in fetch(query, "look up vectors").await? {
+            let columns = Columns(&batch);
+            let vectors = columns.vectors(VECTOR)?;
+            for (row, hash) in columns.text(TEXT_HASH)?.iter().enumerate() {
+                let Some(hash) = hash else { continue };
+                found.entry(hash.to_owned()).or_insert_with(|| vector(vectors, row));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Vectors of passages that were deleted because another part of their document changed. When the document is
+/// embedded again most of its passages are as they were.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    vectors: HashMap<String, Vec<f32>>,
+    order: VecDeque<String>,
+}
+
+impl Remembered {
+    pub(super) fn add(&mut self, text_hash: &str, vector: Vec<f32>) {
+        if self.vectors.insert(text_hash.to_owned(), vector).is_none() {
+            self.order.push_back(text_hash.to_owned());
+        }
+        while self.order.len() > REMEMBERED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.vectors.remove(&oldest);
+            }
+        }
+    }
+
+    pub(super) fn get(&self, text_hash: &str) -> Option<&Vec<f32>> {
+        self.vectors.get(text_hash)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,329 @@
+//! Writing documents and passages.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use arrow::array::{RecordBatch, RecordBatchIterator};
+use backstory_model::filter::DocumentKind;
+use lancedb::{
+    Table,
+    expr::DfExpr as Expr,
+    query::{QueryBase as _, Select},
+};
+
+use super::{
+    APPLIED_SEQ, Index, PASSAGES_VERSION,
+    columns::{Columns, vector},
+    error::IndexError,
+    filter::any_of,
+    record, recorded,
+    rows::{
+        DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, kind, passages_batch,
+        with_filter_columns,
+    },
+    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, ROW_HASH, TEXT_HASH, THREAD, VECTOR, passages_schema},
+    tables::{create_passages, fetch},
+    types::{Applied, NewPassages, PendingDocument, ThreadDocuments},
+    vectors::VALUES_PER_QUERY,
+};
+
+/// Threads that are written in one commit.
+const THREADS_PER_COMMIT: usize = 500;
+
+/// What is stored of a document that may change.
+struct Stored {
+    kind: DocumentKind,
+    content_hash: String,
+    row_hash: String,
+}
+
+impl Index {
+    /// Replaces all documents of the given threads and records `seq`, the ledger's sequence number that this brings
+    /// the index to. A document that is there just so is left alone. Passages of a document that is gone or has
+    /// another text are deleted; if only its labels or the like changed, they follow and keep their vectors.
+    ///
+    /// Doing it again changes nothing. If it fails, `seq` is not recorded and it can be done again.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn apply(&self, threads: Vec<ThreadDocuments>, seq: u64) -> Result<Applied, IndexError> {
+        let _writer = self.shared.writer.lock().await;
+        self.begin_write().await?;
+        let mut applied = Applied::default();
+        for threads in threads.chunks(THREADS_PER_COMMIT) {
+            let step = self.replace(threads).await?;
+            applied.written += step.written;
+            applied.unchanged += step.unchanged;
+            applied.deleted += step.deleted;
+        }
+        self.record_seq(seq).await?;
+        self.end_write();
+        Ok(applied)
+    }
+
+    async fn record_seq(&self, seq: u64) -> Result<(), IndexError> {
+        let documents = &self.shared.documents;
+        let version = self.passages().table.version().await.map_err(IndexError::store("read the manifest"))?;
+        let known = (recorded(documents, APPLIED_SEQ).await?, recorded(documents, PASSAGES_VERSION).await?);
+        if known == (Some(seq), Some(version)) {
+            return Ok(());
+        }
+        record(documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
+    }
+
+    async fn replace(&self, threads: &[ThreadDocuments]) -> Result<Applied, IndexError> {
+        let stored = self.stored(threads).await?;
+        let rows: BTreeMap<String, DocumentRow> = threads
+            .iter()
+            .flat_map(|of| of.documents.iter().map(|document| DocumentRow::new(&of.thread, document)))
+            .map(|row| (row.id.clone(), row))
+            .collect();
+        let gone: Vec<&str> = stored.keys().map(String::as_str).filter(|id| !rows.contains_key(*id)).collect();
+        let changed: Vec<&DocumentRow> =
+            rows.values().filter(|row| stored.get(&row.id).is_none_or(|old| old.row_hash != row.row_hash)).collect();
+        let has_same_text = |row: &&&DocumentRow| stored[&row.id].content_hash == row.content_hash;
+        let (same_text, other_text): (Vec<&DocumentRow>, Vec<&DocumentRow>) =
+            changed.iter().filter(|row| stored.contains_key(&row.id)).partition(has_same_text);
+
+        let without_text = gone.iter().copied().chain(other_text.iter().map(|row| row.id.as_str()));
+        self.delete_passages(&without_text.collect::<Vec<_>>()).await?;
+        self.follow(&same_text).await?;
+        delete_where(&self.shared.documents, ID, &gone).await?;
+        if !changed.is_empty() {
+            upsert(&self.shared.documents, documents_batch(&changed)?).await?;
+        }
+
+        let mut counted = self.counted();
+        let census = &mut counted.census;
+        gone.iter().for_each(|id| census.remove(id, stored[*id].kind));
+        for row in
+            changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))
+        {
+            if let Some(old) = stored.get(&row.id) {
+                census.remove(&row.id, old.kind);
+            }
+            census.add_pending(pending(row));
+        }
+        Ok(Applied {
+            written: changed.len() as u64,
+            unchanged: (rows.len() - changed.len()) as u64,
+            deleted: gone.len() as u64,
+        })
+    }
+
+    /// The documents of threads as they are stored.
+    async fn stored(&self, threads: &[ThreadDocuments]) -> Result<HashMap<String, Stored>, IndexError> {
+        let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
+        let columns = Select::columns(&[ID, KIND, CONTENT_HASH, ROW_HASH]);
+        let query = self.shared.documents.query().only_if_expr(condition).select(columns);
+        let mut stored = HashMap::new();
+        for batch in fetch(query, "read documents").await? {
+            let columns = Columns(&batch);
+            let [ids, kinds] = [columns.text(ID)?, columns.text(KIND)?];
+            let [contents, rows] = [columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
+            for row in 0..batch.num_rows() {
+                let document = Stored {
+                    kind: kind(kinds.value(row))?,
+                    content_hash: contents.value(row).to_owned(),
+                    row_hash: rows.value(row).to_owned(),
+                };
+                stored.insert(ids.value(row).to_owned(), document);
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Deletes the passages of documents, those that have any, and remembers their vectors for a while.
+    async fn delete_passages(&self, documents: &[&str]) -> Result<(), IndexError> {
+        let passages = self.passages();
+        let ours = passages.foreign.is_none();
+        // Documents that are pending have none; of another model's it is not known which have.
+        let embedded: Vec<&str> = {
+            let counted = self.counted();
+            documents.iter().copied().filter(|id| !ours || !counted.census.is_pending(id)).collect()
+        };
+        for documents in embedded.chunks(VALUES_PER_QUERY).filter(|_| ours) {
+            let condition = any_of(DOCUMENT, documents.iter().copied());
+            let query = passages.table.query().only_if_expr(condition).select(Select::columns(&[TEXT_HASH, VECTOR]));
+            for batch in fetch(query, "read passages").await? {
+                let columns = Columns(&batch);
+                let vectors = columns.vectors(VECTOR)?;
+                for (row, hash) in columns.text(TEXT_HASH)?.iter().enumerate() {
+                    self.remembered().add(hash.unwrap_or_default(), vector(vectors, row));
+                }
+            }
+        }
+        let deleted = delete_where(&passages.table, DOCUMENT, &embedded).await?;
+        if ours {
+            self.counted().census.passages_removed(deleted);
+        }
+        Ok(())
+    }
+
+    /// Passages that an interrupted write left behind.
+    pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
+        let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+        let deleted = delete_where(&self.passages().table, DOCUMENT, &documents).await?;
+        self.counted().census.passages_removed(deleted);
+        Ok(())
+    }
+
+    /// Gives the passages of documents the columns that filters look at.
+    async fn follow(&self, rows: &[&DocumentRow]) -> Result<(), IndexError> {
+        let table = self.passages().table;
+        for rows in rows.chunks(VALUES_PER_QUERY) {
+            let filterable: HashMap<&str, &Filterable> =
+                rows.iter().map(|row| (row.id.as_str(), &row.filterable)).collect();
+            let condition = any_of(DOCUMENT, filterable.keys().copied());
+            let mut renewed = Vec::new();
+            for batch in fetch(table.query().only_if_expr(condition), "read passages").await? {
+                renewed.extend(with_filter_columns(&batch, &filterable)?);
+            }
+            for batch in renewed {
+                upsert(&table, batch).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the passages of documents with their vectors, in place of those they have. A document that is gone, or
+    /// has another text by now, is left out. Returns how many documents were taken.
+    ///
+    /// The first vectors of a new model make those of the old one go away.
+    ///
+    /// # Errors
+    /// [`Vector`](IndexError::Vector) if a vector cannot be one of the model, then nothing is stored; or if the store
+    /// fails.
+    pub async fn add_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
+        for document in &documents {
+            for passage in &document.passages {
+                self.check_vector(&passage.vector, || format!("what '{}' was given", document.document))?;
+            }
+        }
+        let _writer = self.shared.writer.lock().await;
+        self.begin_write().await?;
+        let current = self.current(&documents).await?;
+        let mut seen = HashSet::new();
+        let taken: Vec<DocumentPassages<'_>> = documents
+            .iter()
+            .rev()
+            .filter(|of| !of.passages.is_empty() && seen.insert(of.document.as_str()))
+            .filter_map(|of| {
+                let (content_hash, filterable) = current.get(&of.document)?;
+                (*content_hash == of.content_hash).then_some(DocumentPassages {
+                    document: &of.document,
+                    content_hash,
+                    filterable,
+                    passages: &of.passages,
+                })
+            })
+            .collect();
+        if !taken.is_empty() {
+            self.store_passages(&taken, &current).await?;
+        }
+        self.end_write();
+        Ok(taken.len())
+    }
+
+    async fn store_passages(
+        &self,
+        taken: &[DocumentPassages<'_>],
+        current: &HashMap<String, (String, Filterable)>,
+    ) -> Result<(), IndexError> {
+        if self.passages().foreign.is_some() {
+            let created = create_passages(&self.shared.connection, &self.shared.model).await?;
+            *self.shared.passages.write().unwrap_or_else(std::sync::PoisonError::into_inner) = created;
+            self.remembered().clear();
+        }
+        let embedded: Vec<&str> = {
+            let counted = self.counted();
+            taken.iter().map(|of| of.document).filter(|id| !counted.census.is_pending(id)).collect()
+        };
+        if !embedded.is_empty() {
+            self.delete_passages(&embedded).await?;
+            let mut counted = self.counted();
+            let census = &mut counted.census;
+            for id in embedded {
+                let (content_hash, filterable) = &current[id];
+                census.remove(id, filterable.kind);
+                census.add_pending(PendingDocument {
+                    id: id.to_owned(),
+                    kind: filterable.kind,
+                    thread: filterable.thread.clone(),
+                    content_hash: content_hash.clone(),
+                });
+            }
+        }
+        let batch = passages_batch(&passages_schema(&self.shared.model), taken)?;
+        let count = batch.num_rows() as u64;
+        let table = self.passages().table;
+        Box::pin(table.add(batch).execute()).await.map_err(IndexError::store("store passages"))?;
+        let mut counted = self.counted();
+        let census = &mut counted.census;
+        census.passages_added(count);
+        taken.iter().for_each(|of| census.embedded(of.document));
+        Ok(())
+    }
+
+    /// Content hash and filter columns of the documents, of those that there are.
+    async fn current(&self, documents: &[NewPassages]) -> Result<HashMap<String, (String, Filterable)>, IndexError> {
+        let mut current = HashMap::new();
+        let selected: Vec<&str> = [ID, CONTENT_HASH].into_iter().chain(FILTER_COLUMNS).collect();
+        for documents in documents.chunks(VALUES_PER_QUERY) {
+            let condition = any_of(ID, documents.iter().map(|of| of.document.as_str()));
+            let query = self.shared.documents.query().only_if_expr(condition).select(Select::columns(&selected));
+            for batch in fetch(query, "read documents").await? {
+                let columns = Columns(&batch);
+                let (ids, hashes) = (columns.text(ID)?, columns.text(CONTENT_HASH)?);
+                for (row, filterable) in filterables(&batch)?.into_iter().enumerate() {
+                    current.insert(ids.value(row).to_owned(), (hashes.value(row).to_owned(), filterable));
+                }
+            }
+        }
+        Ok(current)
+    }
+
+    /// Refuses a vector that the model cannot have made.
+    pub(super) fn check_vector(&self, vector: &[f32], what: impl FnOnce() -> String) -> Result<(), IndexError> {
+        let model = &self.shared.model;
+        let reason = if vector.len() != model.dimension {
+            format!("it has {} numbers, not {}", vector.len(), model.dimension)
+        } else if !vector.iter().all(|number| number.is_finite()) {
+            "it has numbers that are not finite".to_owned()
+        } else if vector.iter().all(|number| *number == 0.0) {
+            "it is zero".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(IndexError::Vector { what: what(), model: model.name.clone(), reason })
+    }
+}
+
+fn pending(row: &DocumentRow) -> PendingDocument {
+    PendingDocument {
+        id: row.id.clone(),
+        kind: row.filterable.kind,
+        thread: row.filterable.thread.clone(),
+        content_hash: row.content_hash.clone(),
+    }
+}
+
+/// Deletes the rows that have one of the values; returns how many there were.
+async fn delete_where(table: &Table, column: &str, values: &[&str]) -> Result<u64, IndexError> {
+    let mut deleted = 0;
+    for values in values.chunks(VALUES_PER_QUERY) {
+        let condition: Expr = any_of(column, values.iter().copied());
+        let result = Box::pin(table.delete(&condition)).await.map_err(IndexError::store("delete rows"))?;
+        deleted += result.num_deleted_rows;
+    }
+    Ok(deleted)
+}
+
+/// Writes rows in place of those with the same id.
+async fn upsert(table: &Table, batch: RecordBatch) -> Result<(), IndexError> {
+    let schema = batch.schema();
+    let mut merge = table.merge_insert(&[ID]);
+    merge.when_matched_update_all(None).when_not_matched_insert_all();
+    let rows = RecordBatchIterator::new([Ok(batch)], schema);
+    Box::pin(merge.execute(Box::new(rows))).await.map_err(IndexError::store("write rows"))?;
+    Ok(())
+}

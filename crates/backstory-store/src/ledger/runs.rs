@@ -1,0 +1,133 @@
+//! Sync runs: one at a time, each on record.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{Ledger, LedgerError, time};
+
+/// A sync run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Number of the run.
+    pub id: i64,
+    /// What was asked for: `sync` or `sync --full`.
+    pub command: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What it did: counts, a JSON object.
+    pub summary: serde_json::Value,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStatus {
+    /// Not ended.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended with an error.
+    Failed,
+}
+
+impl RunStatus {
+    /// Its name in the ledger.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn from_name(name: &str) -> Self {
+        [Self::Running, Self::Succeeded].into_iter().find(|status| status.as_str() == name).unwrap_or(Self::Failed)
+    }
+}
+
+impl Ledger {
+    /// Records that a run begins.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn begin_run(&self, command: &str, now: Timestamp) -> Result<i64, LedgerError> {
+        let connection = self.lock();
+        connection.execute(
+            "INSERT INTO sync_runs (command, started_at, status) VALUES (?1, ?2, 'running')",
+            params![command, now.as_millisecond()],
+        )?;
+        Ok(connection.last_insert_rowid())
+    }
+
+    /// Records how a run ended: with the error, or well.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn finish_run(
+        &self,
+        id: i64,
+        error: Option<&str>,
+        summary: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let status = if error.is_some() { RunStatus::Failed } else { RunStatus::Succeeded };
+        self.lock().execute(
+            "UPDATE sync_runs SET finished_at = ?2, status = ?3, error = ?4, summary = ?5 WHERE id = ?1",
+            params![id, now.as_millisecond(), status.as_str(), error, summary.to_string()],
+        )?;
+        Ok(())
+    }
+
+    /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,
+    /// and only when it runs none itself: whoever began them is dead. Says how many there were.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn fail_stale_runs(&self, now: Timestamp) -> Result<usize, LedgerError> {
+        Ok(self.lock().execute(
+            "UPDATE sync_runs SET finished_at = ?1, status = 'failed',
+                error = 'interrupted: the process that ran it ended'
+             WHERE status = 'running'",
+            [now.as_millisecond()],
+        )?)
+    }
+
+    /// The newest runs, newest first.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn runs(&self, limit: usize) -> Result<Vec<Run>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY id DESC LIMIT ?1"))?;
+        let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], run)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// One run.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn run(&self, id: i64) -> Result<Option<Run>, LedgerError> {
+        let connection = self.lock();
+        Ok(connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], run).optional()?)
+    }
+}
+
+const SELECT: &str = "SELECT id, command, started_at, finished_at, status, error, summary FROM sync_runs";
+
+fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
+    Ok(Run {
+        id: row.get(0)?,
+        command: row.get(1)?,
+        started_at: time(row.get(2)?),
+        finished_at: row.get::<_, Option<i64>>(3)?.map(time),
+        status: RunStatus::from_name(&row.get::<_, String>(4)?),
+        error: row.get(5)?,
+        summary: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+    })
+}

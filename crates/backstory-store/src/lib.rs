@@ -1,0 +1,7 @@
+//! Model values on disk: the ledger (SQLite), the graph (Oxigraph) and the index (LanceDB). Nothing outside this crate
+//! names those libraries.
+
+pub mod generations;
+pub mod graph;
+pub mod index;
+pub mod ledger;
