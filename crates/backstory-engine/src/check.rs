@@ -1,0 +1,232 @@
+//! Does everything agree: the ledger with itself, graph and index with the ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    document::Document,
+    entity::{Item, ItemKind},
+    id::NodeId,
+};
+use backstory_store::graph::queries::CHECKS;
+
+use crate::{Engine, error::Result};
+
+/// Most problems named for one rule.
+const NAMED: usize = 10;
+/// Items that are read at once.
+const BATCH: usize = 1000;
+/// Issues and merge requests whose documents are compared at once.
+const THREAD_BATCH: usize = 100;
+
+/// A rule and what breaks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What must hold, as a sentence.
+    pub rule: String,
+    /// What breaks it, the first few; empty if it holds.
+    pub problems: Vec<String>,
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct CheckReport {
+    /// Every rule.
+    pub findings: Vec<Finding>,
+    /// The graph's canonical digest.
+    pub digest: String,
+    /// How many statements it covers.
+    pub quads: u64,
+}
+
+impl CheckReport {
+    /// Whether every rule holds.
+    pub fn ok(&self) -> bool {
+        self.findings.iter().all(|finding| finding.problems.is_empty())
+    }
+}
+
+/// What the ledger says there must be.
+#[derive(Default)]
+struct Expected {
+    threads: BTreeMap<ItemKind, BTreeSet<String>>,
+    discussions: BTreeSet<String>,
+    unreadable: Vec<String>,
+    newest: BTreeMap<(String, ItemKind), jiff::Timestamp>,
+}
+
+impl Engine {
+    /// Checks every rule.
+    ///
+    /// # Errors
+    /// A store cannot be read at all.
+    pub async fn check(&self) -> Result<CheckReport> {
+        self.catch_up(None).await?;
+        let mut findings = Vec::new();
+        let mut add = |rule: &str, mut problems: Vec<String>| {
+            let more = problems.len().saturating_sub(NAMED);
+            problems.truncate(NAMED);
+            if more > 0 {
+                problems.push(format!("and {more} more"));
+            }
+            findings.push(Finding { rule: rule.to_owned(), problems });
+        };
+        add("the ledger is sound", self.ledger_step(|ledger| ledger.check()).await?);
+        let expected = self.expected().await?;
+        add("every stored object can be read", expected.unreadable.clone());
+        add("every configured project has been read, with a cursor for each list", self.missing_projects().await?);
+        add("no cursor is later than the newest object of its list", self.early_cursors(&expected).await?);
+        for check in CHECKS {
+            let rows = self.graph_query(check.query, vec![]).await?;
+            let names = rows.iter().map(|row| match row.node("node") {
+                Some(node) => node.to_string(),
+                None => row.text("node").unwrap_or("?").to_owned(),
+            });
+            add(check.rule, names.collect());
+        }
+        add(
+            "the graph has the issues, merge requests and discussions of the ledger",
+            self.graph_gaps(&expected).await?,
+        );
+        add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
+        add("both projections have applied every change", self.lag().await?);
+        let (digest, quads) = self.digest().await?;
+        Ok(CheckReport { findings, digest, quads })
+    }
+
+    /// The graph's canonical digest, and how many statements it covers.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub async fn digest(&self) -> Result<(String, u64)> {
+        let graph = self.graph();
+        self.blocking(move || Ok(graph.digest()?)).await
+    }
+
+    async fn expected(&self) -> Result<Expected> {
+        let engine = self.clone();
+        self.blocking(move || {
+            let mut expected = Expected::default();
+            let mut seq = 0;
+            loop {
+                let items = engine.ledger().changes_after(seq, BATCH)?;
+                let Some(last) = items.last() else { return Ok(expected) };
+                seq = last.seq;
+                for stored in items.iter().filter(|item| item.payload.is_some()) {
+                    match engine.parse(stored) {
+                        Ok(item) => expected.add(&item),
+                        Err(error) => expected.unreadable.push(error.to_string()),
+                    }
+                }
+            }
+        })
+        .await
+    }
+
+    async fn missing_projects(&self) -> Result<Vec<String>> {
+        let status = self.sync_status(1).await?;
+        let known: BTreeSet<String> = self.projects().await?.into_iter().map(|project| project.path).collect();
+        let mut problems = Vec::new();
+        for project in status.projects {
+            if !known.contains(&project.project) {
+                problems.push(format!("{} has not been read; run 'backstory sync'", project.project));
+            } else if project.issues.is_none() && project.merge_requests.is_none() {
+                problems.push(format!("{} has no cursor; run 'backstory sync'", project.project));
+            }
+        }
+        Ok(problems)
+    }
+
+    async fn early_cursors(&self, expected: &Expected) -> Result<Vec<String>> {
+        let status = self.sync_status(1).await?;
+        let mut problems = Vec::new();
+        for project in status.projects {
+            for (kind, cursor) in [(ItemKind::Issue, project.issues), (ItemKind::MergeRequest, project.merge_requests)]
+            {
+                let Some(cursor) = cursor else { continue };
+                let newest = expected.newest.get(&(project.project.clone(), kind));
+                if newest.is_none_or(|newest| cursor.updated_at > *newest) {
+                    problems.push(format!("{} {}: {}", project.project, kind.as_str(), cursor.updated_at));
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    async fn graph_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
+        let stats = self.stats().await?;
+        let count = |class: &str| stats.nodes.get(class).copied().unwrap_or(0);
+        let of = |kind| expected.threads.get(&kind).map_or(0, BTreeSet::len) as u64;
+        let pairs = [
+            ("Issue", of(ItemKind::Issue)),
+            ("MergeRequest", of(ItemKind::MergeRequest)),
+            ("Discussion", expected.discussions.len() as u64),
+        ];
+        let differs = pairs.into_iter().filter(|(class, wanted)| count(class) != *wanted);
+        Ok(differs
+            .map(|(class, wanted)| format!("{class}: {} in the graph, {wanted} in the ledger", count(class)))
+            .collect())
+    }
+
+    async fn index_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
+        let mut threads = BTreeSet::new();
+        for id in expected.threads.values().flatten() {
+            threads.insert(id.clone());
+        }
+        let index = self.index();
+        let mut problems = Vec::new();
+        let split = |id: &String| id.rfind(['#', '!']).map(|at| (id[..at].to_owned(), id[at..].to_owned()));
+        let threads: Vec<(String, String)> = threads.iter().filter_map(split).collect();
+        let mut wanted = 0;
+        for batch in threads.chunks(THREAD_BATCH) {
+            let documents: Vec<Document> =
+                self.documents_of(batch.to_vec()).await?.into_iter().flat_map(|thread| thread.documents).collect();
+            wanted += documents.len() as u64;
+            let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();
+            let stored: BTreeMap<String, String> =
+                index.documents(&ids).await?.into_iter().map(|stored| (stored.id, stored.content_hash)).collect();
+            for document in documents {
+                match stored.get(&document.id) {
+                    None => problems.push(format!("{} has no document", document.id)),
+                    Some(hash) if *hash != document.content_hash() => {
+                        problems.push(format!("the document of {} is out of date", document.id));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        let held = index.coverage().documents;
+        if held > wanted {
+            problems.push(format!("{} documents are of nothing that exists", held - wanted));
+        }
+        Ok(problems)
+    }
+
+    async fn lag(&self) -> Result<Vec<String>> {
+        let status = self.sync_status(1).await?;
+        let lags = [("graph", status.graph_seq), ("index", status.index_seq)];
+        let behind = lags.into_iter().filter(|(_, seq)| *seq != status.ledger_seq);
+        Ok(behind.map(|(name, seq)| format!("the {name} is at {seq}, the ledger at {}", status.ledger_seq)).collect())
+    }
+}
+
+impl Expected {
+    fn add(&mut self, item: &Item) {
+        let id = item.id();
+        let (kind, updated_at) = match item {
+            Item::Issue(issue) => (ItemKind::Issue, issue.thread.updated_at),
+            Item::MergeRequest(mr) => (ItemKind::MergeRequest, mr.thread.updated_at),
+            Item::Discussion(discussion) => {
+                if !discussion.notes.is_empty() {
+                    self.discussions.insert(id.to_string());
+                }
+                return;
+            }
+            _ => return,
+        };
+        if let NodeId::Thread(thread) = &id {
+            let newest = self.newest.entry((thread.project.clone(), kind)).or_insert(updated_at);
+            *newest = (*newest).max(updated_at);
+        }
+        self.threads.entry(kind).or_default().insert(id.to_string());
+    }
+}

@@ -1,0 +1,232 @@
+//! The model inside the binary: all-MiniLM-L6-v2 with int8 weights, run in process.
+//!
+//! Texts and queries have threads of their own and share the weights, so that a query never waits for a batch of
+//! texts, however many are under way: the operating system shares the cores between them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use futures::future::try_join_all;
+use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
+
+use super::{error::EmbedError, tokens, unit};
+
+/// Name of the model, as it is recorded with its vectors.
+pub(super) const NAME: &str = "all-MiniLM-L6-v2-int8";
+/// Numbers in a vector.
+pub(super) const DIMENSION: usize = 384;
+/// Tokens of a text that are read. It is the length that the model was trained for.
+pub(super) const WINDOW: usize = 256;
+
+/// Most tokens of a batch, padding included: of more, what is computed on the way no longer fits a core's cache.
+const BATCH_TOKENS: usize = 512;
+/// Most texts of a batch.
+const BATCH_TEXTS: usize = 16;
+
+static MODEL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/all-minilm-l6-v2/model.onnx"));
+
+/// The bundled model, loaded when first used.
+pub(super) struct Bundled {
+    threads: usize,
+    loaded: OnceCell<Arc<Loaded>>,
+    /// One caller's texts at a time occupy the lanes.
+    turn: Mutex<()>,
+    queries: Semaphore,
+}
+
+impl Bundled {
+    /// A model that works on texts with that many threads.
+    pub(super) fn new(threads: usize) -> Self {
+        Self { threads, loaded: OnceCell::new(), turn: Mutex::new(()), queries: Semaphore::new(threads) }
+    }
+
+    /// The vectors of texts, in their order.
+    pub(super) async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let loaded = self.load().await?;
+        let _turn = self.turn.lock().await;
+        let texts = texts.to_vec();
+        // Few texts are spread over all lanes, rather than put into few batches.
+        let most = texts.len().div_ceil(self.threads).min(BATCH_TEXTS);
+        let batches = blocking(move || Batch::plan(&texts, most)).await?;
+        let work = Arc::new(Work { batches, next: AtomicUsize::new(0) });
+        // Lanes end soon after this future is dropped, rather than when all is done.
+        let _stop = StopOnDrop(work.clone());
+        let lanes = loaded.lanes.iter().take(work.batches.len()).cloned().map(|lane| {
+            let (loaded, work) = (loaded.clone(), work.clone());
+            blocking(move || work.run(&loaded, &lane))
+        });
+        let mut vectors: Vec<(usize, Vec<f32>)> = try_join_all(lanes).await?.into_iter().flatten().collect();
+        vectors.sort_unstable_by_key(|&(place, _)| place);
+        Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
+    }
+
+    /// The vector of a query.
+    pub(super) async fn query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let loaded = self.load().await?;
+        let _permit = self.queries.acquire().await.map_err(EmbedError::model)?;
+        let text = text.to_owned();
+        blocking(move || {
+            let batch = Batch { texts: vec![(0, tokens::ids(&text, WINDOW)?)] };
+            let mut vectors = loaded.embed(&batch, loaded.query_lane())?;
+            vectors.pop().map(|(_, vector)| vector).ok_or_else(|| EmbedError::model("a text got no vector"))
+        })
+        .await
+    }
+
+    async fn load(&self) -> Result<Arc<Loaded>, EmbedError> {
+        let threads = self.threads;
+        self.loaded.get_or_try_init(|| blocking(move || Loaded::new(threads).map(Arc::new))).await.cloned()
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    step: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
+) -> Result<T, EmbedError> {
+    tokio::task::spawn_blocking(step).await.map_err(EmbedError::model)?
+}
+
+/// Texts that go through the model together: their places among all texts, and their tokens.
+struct Batch {
+    texts: Vec<(usize, Vec<i32>)>,
+}
+
+impl Batch {
+    /// Puts at most so many texts of like length together, which leaves little to pad; the longest come first, so that
+    /// the lanes end at about the same time.
+    fn plan(texts: &[String], most: usize) -> Result<Vec<Self>, EmbedError> {
+        let tokens = texts.iter().map(|text| tokens::ids(text, WINDOW));
+        let mut tokens: Vec<(usize, Vec<i32>)> =
+            tokens.enumerate().map(|(place, ids)| Ok((place, ids?))).collect::<Result<_, EmbedError>>()?;
+        tokens.sort_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
+        let mut batches: Vec<Self> = Vec::new();
+        for text in tokens {
+            match batches.last_mut() {
+                Some(batch) if batch.has_room(most) => batch.texts.push(text),
+                _ => batches.push(Self { texts: vec![text] }),
+            }
+        }
+        Ok(batches)
+    }
+
+    /// Whether a text that is no longer than the ones in it may come in.
+    fn has_room(&self, most: usize) -> bool {
+        self.texts.len() < most && (self.texts.len() + 1) * self.width() <= BATCH_TOKENS
+    }
+
+    /// Length of the longest text.
+    fn width(&self) -> usize {
+        self.texts.iter().map(|(_, ids)| ids.len()).max().unwrap_or(0)
+    }
+}
+
+/// Batches from which lanes take the next one.
+struct Work {
+    batches: Vec<Batch>,
+    next: AtomicUsize,
+}
+
+impl Work {
+    fn run(&self, loaded: &Loaded, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, EmbedError> {
+        let mut vectors = Vec::new();
+        while let Some(batch) = self.batches.get(self.next.fetch_add(1, Relaxed)) {
+            vectors.extend(loaded.embed(batch, lane)?);
+        }
+        Ok(vectors)
+    }
+}
+
+struct StopOnDrop(Arc<Work>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.next.store(self.0.batches.len(), Relaxed);
+    }
+}
+
+/// A thread that works on a batch.
+type Lane = Arc<ThreadPool>;
+
+/// The weights, ready to use, and the threads that use them.
+struct Loaded {
+    model: Model,
+    token_ids: NodeId,
+    attention_mask: NodeId,
+    token_types: NodeId,
+    output: NodeId,
+    /// For texts. One thread each: batches side by side use cores better than one batch cut up between them.
+    lanes: Vec<Lane>,
+    /// For queries. One thread each: threads that wait for each other are slow when cores are busy with texts.
+    query_lanes: Vec<Lane>,
+    next_query_lane: AtomicUsize,
+}
+
+impl Loaded {
+    fn new(threads: usize) -> Result<Self, EmbedError> {
+        // Without prepacked weights (40 MB) every run packs them anew, which takes longer than a query's own work.
+        let model =
+            ModelOptions::with_all_ops().prepack_weights(true).load_static_slice(MODEL).map_err(EmbedError::model)?;
+        let node = |name| model.node_id(name).map_err(EmbedError::model);
+        let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
+        Ok(Self {
+            token_ids: node("input_ids")?,
+            attention_mask: node("attention_mask")?,
+            token_types: node("token_type_ids")?,
+            output: node("last_hidden_state")?,
+            lanes: lanes(),
+            query_lanes: lanes(),
+            next_query_lane: AtomicUsize::new(0),
+            model,
+        })
+    }
+
+    fn query_lane(&self) -> &Lane {
+        &self.query_lanes[self.next_query_lane.fetch_add(1, Relaxed) % self.query_lanes.len()]
+    }
+
+    /// The vectors of a batch, with the places of its texts.
+    fn embed(&self, batch: &Batch, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, EmbedError> {
+        let (rows, width) = (batch.texts.len(), batch.width());
+        let (mut ids, mut mask) = (vec![0; rows * width], vec![0; rows * width]);
+        for (row, (_, tokens)) in batch.texts.iter().enumerate() {
+            let start = row * width;
+            ids[start..start + tokens.len()].copy_from_slice(tokens);
+            mask[start..start + tokens.len()].fill(1);
+        }
+        let input = |data: Vec<i32>| Value::from_shape([rows, width], data).map_err(EmbedError::model);
+        let inputs = vec![
+            (self.token_ids, input(ids)?.into()),
+            (self.attention_mask, input(mask)?.into()),
+            (self.token_types, input(vec![0; rows * width])?.into()),
+        ];
+        let options = RunOptions::default().with_thread_pool(Some(lane.clone()));
+        let [output] = self.model.run_n(inputs, [self.output], Some(options)).map_err(EmbedError::model)?;
+        let (shape, hidden) = output.into_shape_vec::<f32, 3>().map_err(EmbedError::model)?;
+        if shape != [rows, width, DIMENSION] {
+            return Err(EmbedError::model(format!("its output has the shape {shape:?}")));
+        }
+        let texts = hidden.chunks_exact(width * DIMENSION).zip(&batch.texts);
+        texts
+            .map(|(states, (place, tokens))| {
+                let vector = unit(sum(&states[..tokens.len() * DIMENSION]));
+                vector.map(|vector| (*place, vector)).ok_or_else(|| EmbedError::model("a vector has no direction"))
+            })
+            .collect()
+    }
+}
+
+/// Sum of the states of a text's tokens. Their mean has the same direction, and only that is kept.
+fn sum(states: &[f32]) -> Vec<f32> {
+    let mut sum = vec![0.0; DIMENSION];
+    for state in states.chunks_exact(DIMENSION) {
+        // Indices, because iterators take several times as long in a build without optimisation.
+        let mut at = 0;
+        while at < DIMENSION {
+            sum[at] += state[at];
+            at += 1;
+        }
+    }
+    sum
+}

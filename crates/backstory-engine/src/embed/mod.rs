@@ -1,0 +1,207 @@
+//! Texts to vectors: by the model inside the binary, by Ollama, or by any server that speaks the OpenAI protocol.
+
+mod bundled;
+mod error;
+mod remote;
+mod tokens;
+mod transport;
+
+use std::{fmt, sync::Arc, thread::available_parallelism};
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+pub use error::EmbedError;
+
+use bundled::Bundled;
+use remote::Remote;
+
+/// Most threads of the bundled model.
+const MAX_THREADS: usize = 64;
+
+/// Who turns texts into vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// The model inside the binary: all-MiniLM-L6-v2 with int8 weights. Needs no network.
+    #[default]
+    Bundled,
+    /// An Ollama server.
+    Ollama,
+    /// A server that speaks the OpenAI protocol.
+    OpenAi,
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bundled => "the bundled model",
+            Self::Ollama => "Ollama",
+            Self::OpenAi => "the OpenAI-compatible server",
+        })
+    }
+}
+
+/// Which model, and how to reach it.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Who turns texts into vectors.
+    pub provider: Provider,
+    /// Name of the model, as the provider calls it; by default `nomic-embed-text` with Ollama and
+    /// `text-embedding-3-small` with OpenAI.
+    pub model: Option<String>,
+    /// Address of the provider: `http://127.0.0.1:11434` is the default with Ollama, `https://api.openai.com/v1` with
+    /// OpenAI.
+    pub base_url: Option<Url>,
+    /// Key that is sent to the provider as a bearer token.
+    pub api_key: Option<SecretString>,
+    /// Numbers in a vector. Asked of an OpenAI-compatible server; of others it must be what the model gives.
+    pub dimension: Option<usize>,
+    /// Threads that the bundled model uses; by default one per core.
+    pub threads: Option<usize>,
+}
+
+/// Turns texts into vectors of length 1. Clones share the model and its connections.
+#[derive(Clone)]
+pub struct Embedder(Arc<Inner>);
+
+struct Inner {
+    model: String,
+    dimension: usize,
+    window: usize,
+    engine: Engine,
+}
+
+enum Engine {
+    Bundled(Bundled),
+    Remote(Remote),
+}
+
+impl Embedder {
+    /// Checks the settings. The bundled model is loaded when it is first used, and a provider is not asked anything
+    /// before that, unless the dimension of its model is neither configured nor known.
+    ///
+    /// # Errors
+    /// The settings contradict themselves, or the provider does not tell the dimension.
+    pub async fn open(settings: Settings) -> Result<Self, EmbedError> {
+        let inner = match settings.provider {
+            Provider::Bundled => bundled(&settings)?,
+            Provider::Ollama | Provider::OpenAi => {
+                let remote = Remote::new(&settings)?;
+                let dimension = match remote.dimension() {
+                    Some(dimension) => dimension,
+                    None => remote.probe().await?,
+                };
+                Inner { model: remote.name(), dimension, window: remote.window(), engine: Engine::Remote(remote) }
+            }
+        };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Name of the model, to be recorded with its vectors: `all-MiniLM-L6-v2-int8`, `ollama:nomic-embed-text`.
+    pub fn model(&self) -> &str {
+        &self.0.model
+    }
+
+    /// Numbers in a vector.
+    pub fn dimension(&self) -> usize {
+        self.0.dimension
+    }
+
+    /// Most tokens of a text that count; what is behind them is not read.
+    pub fn window(&self) -> usize {
+        self.0.window
+    }
+
+    /// How many tokens a text has. It is exact for the bundled model; of others it is an estimate by the bundled
+    /// model's tokenizer, whose vocabulary is smaller than most.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        tokens::count(text)
+    }
+
+    /// The vectors of any number of texts, in their order.
+    ///
+    /// # Errors
+    /// The provider does not answer, refuses, or answers wrongly. What it answered before that is lost.
+    pub async fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        match &self.0.engine {
+            Engine::Bundled(bundled) => bundled.documents(texts).await,
+            Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,
+        }
+    }
+
+    /// The vector of a query. It does not wait for texts that are being embedded.
+    ///
+    /// # Errors
+    /// The provider does not answer within seconds, refuses, or answers wrongly.
+    pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        match &self.0.engine {
+            Engine::Bundled(bundled) => bundled.query(text).await,
+            Engine::Remote(remote) => remote.query(text, self.0.dimension).await,
+        }
+    }
+
+    /// Whether a text can be embedded now; takes as long as the provider needs to load its model.
+    ///
+    /// # Errors
+    /// What [`Self::embed_documents`] would report.
+    pub async fn check(&self) -> Result<(), EmbedError> {
+        let text = "Why is this code like this?";
+        match &self.0.engine {
+            Engine::Bundled(bundled) => bundled.query(text).await.map(drop),
+            Engine::Remote(remote) => remote.check(text, self.0.dimension).await,
+        }
+    }
+}
+
+impl fmt::Debug for Embedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedder").field("model", &self.0.model).finish_non_exhaustive()
+    }
+}
+
+fn bundled(settings: &Settings) -> Result<Inner, EmbedError> {
+    let refuse = |setting, problem: String| Err(EmbedError::Configuration { setting, problem });
+    if let Some(model) = settings.model.as_deref().filter(|model| *model != bundled::NAME) {
+        return refuse(
+            "embedding.model",
+            format!(
+                "is {model:?}, but the only bundled model is {}; set embedding.provider for another",
+                bundled::NAME
+            ),
+        );
+    }
+    if let Some(url) = &settings.base_url {
+        let url = transport::shown(url);
+        return refuse("embedding.base_url", format!("is {url}, but the bundled model runs in process; remove it"));
+    }
+    if let Some(dimension) = settings.dimension.filter(|dimension| *dimension != bundled::DIMENSION) {
+        let right = bundled::DIMENSION;
+        return refuse("embedding.dimension", format!("is {dimension}, but the bundled model has {right}; remove it"));
+    }
+    let threads = match settings.threads {
+        Some(threads) if !(1..=MAX_THREADS).contains(&threads) => {
+            return refuse("embedding.threads", format!("is {threads}, but must be in 1..={MAX_THREADS}"));
+        }
+        Some(threads) => threads,
+        None => available_parallelism().map_or(1, usize::from).min(MAX_THREADS),
+    };
+    Ok(Inner {
+        model: bundled::NAME.to_owned(),
+        dimension: bundled::DIMENSION,
+        window: bundled::WINDOW,
+        engine: Engine::Bundled(Bundled::new(threads)),
+    })
+}
+
+/// The vector of length 1 with the same direction, if there is one.
+fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if !length.is_normal() {
+        return None;
+    }
+    for x in &mut vector {
+        *x /= length;
+    }
+    Some(vector)
+}

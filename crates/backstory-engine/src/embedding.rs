@@ -1,0 +1,181 @@
+//! Giving documents their vectors, in the background or at once.
+
+use std::collections::HashMap;
+
+use backstory_model::{
+    chunk::{self, Limits, MAX_DOCUMENT_TOKENS},
+    digest::sha256_hex,
+    document::Document,
+};
+use backstory_store::index::{Index, NewPassage, NewPassages, PendingDocument, Vectors};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::{
+    Engine,
+    error::Result,
+    task::{Reporter, Task, TaskKind},
+};
+
+/// Documents that are embedded between two writes to the index.
+const BATCH: usize = 128;
+/// Passages that are embedded between two reports of progress.
+const STEP: usize = 32;
+
+/// What embedding did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Embedded {
+    pub(crate) documents: u64,
+    pub(crate) passages: u64,
+    pub(crate) reused: u64,
+    pub(crate) truncated: u64,
+}
+
+impl Engine {
+    /// Starts to give every document that has none its vectors.
+    ///
+    /// # Errors
+    /// It is being done already.
+    pub fn start_embed(&self) -> Result<Task> {
+        let engine = self.clone();
+        let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
+            let index = engine.index();
+            let done = engine.embed_pending(&index, None, &reporter).await?;
+            if done.documents > 0 {
+                reporter.phase("optimising the index", None);
+                index.optimize().await?;
+            }
+            let coverage = index.coverage();
+            Ok(json!({
+                "documents": done.documents, "passages": done.passages, "reused": done.reused,
+                "truncated": done.truncated, "embedded": coverage.embedded, "total": coverage.documents,
+            }))
+        })?;
+        let task = task.borrow().clone();
+        Ok(task)
+    }
+
+    /// Embeds until every document has its vectors. With `known` only takes over what that has vectors for.
+    pub(crate) async fn embed_pending(
+        &self,
+        index: &Index,
+        known: Option<&Vectors>,
+        reporter: &Reporter,
+    ) -> Result<Embedded> {
+        let coverage = index.coverage();
+        let waiting = coverage.documents.saturating_sub(coverage.embedded);
+        reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting));
+        let mut done = Embedded::default();
+        let mut after: Option<String> = None;
+        loop {
+            let pending = index.pending(after.as_deref(), BATCH);
+            let Some(last) = pending.last() else { break };
+            after = Some(last.id.clone());
+            self.embed_batch(index, known, &pending, reporter, &mut done).await?;
+        }
+        if done.truncated > 0 {
+            tracing::warn!(
+                documents = done.truncated,
+                limit = MAX_DOCUMENT_TOKENS,
+                "the middle of long documents has no vectors; text search finds it"
+            );
+        }
+        Ok(done)
+    }
+
+    async fn embed_batch(
+        &self,
+        index: &Index,
+        known: Option<&Vectors>,
+        pending: &[PendingDocument],
+        reporter: &Reporter,
+        done: &mut Embedded,
+    ) -> Result<()> {
+        let mut cut = self.cut(pending).await?;
+        let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
+        let mut vectors = match known {
+            Some(known) => known.find(&hashes).await?,
+            None => index.known_vectors(&hashes).await?,
+        };
+        done.reused += vectors.len() as u64;
+        if known.is_some() {
+            cut.retain(|document| document.chunks.iter().all(|chunk| vectors.contains_key(&chunk.hash)));
+        }
+        self.embed_missing(&cut, &mut vectors).await?;
+        done.documents += cut.len() as u64;
+        done.truncated += cut.iter().filter(|document| document.left_out > 0).count() as u64;
+        done.passages += cut.iter().map(|document| document.chunks.len() as u64).sum::<u64>();
+        let passages = cut.into_iter().map(|document| document.with_vectors(&vectors)).collect();
+        index.add_passages(passages).await?;
+        reporter.advance(pending.len() as u64);
+        Ok(())
+    }
+
+    async fn embed_missing(&self, cut: &[CutDocument], vectors: &mut HashMap<String, Vec<f32>>) -> Result<()> {
+        let mut missing: HashMap<&str, &str> = HashMap::new();
+        for chunk in cut.iter().flat_map(|document| &document.chunks) {
+            if !vectors.contains_key(&chunk.hash) {
+                missing.insert(&chunk.hash, &chunk.text);
+            }
+        }
+        let mut missing: Vec<(&str, &str)> = missing.into_iter().collect();
+        // Texts of like length share a batch, which wastes the least on padding.
+        missing.sort_by_key(|(hash, text)| (text.len(), *hash));
+        for step in missing.chunks(STEP) {
+            let texts: Vec<String> = step.iter().map(|(_, text)| (*text).to_owned()).collect();
+            let embedded = self.embedder().embed_documents(&texts).await?;
+            vectors.extend(step.iter().map(|(hash, _)| (*hash).to_owned()).zip(embedded));
+        }
+        Ok(())
+    }
+
+    /// Cuts pending documents into chunks. One that changed meanwhile is left for the next round.
+    async fn cut(&self, pending: &[PendingDocument]) -> Result<Vec<CutDocument>> {
+        let mut threads: Vec<(String, String)> = pending.iter().filter_map(|p| split_thread(&p.thread)).collect();
+        threads.sort();
+        threads.dedup();
+        let documents = self.documents_of(threads).await?;
+        let wanted: HashMap<String, String> = pending.iter().map(|p| (p.id.clone(), p.content_hash.clone())).collect();
+        let engine = self.clone();
+        self.blocking(move || {
+            let limits = Limits { window: engine.embedder().window(), document: MAX_DOCUMENT_TOKENS };
+            let cut = |document: Document| {
+                let hash = wanted.get(&document.id).filter(|hash| **hash == document.content_hash())?.clone();
+                let chunks = chunk::cut(&document, limits, |text| engine.embedder().count_tokens(text));
+                let texts = chunks.texts.into_iter();
+                let chunks_with_hash = texts.map(|text| Chunk { hash: sha256_hex(&text), text }).collect();
+                Some(CutDocument { id: document.id, hash, chunks: chunks_with_hash, left_out: chunks.left_out })
+            };
+            Ok(documents.into_iter().flat_map(|thread| thread.documents).filter_map(cut).collect())
+        })
+        .await
+    }
+}
+
+struct Chunk {
+    text: String,
+    hash: String,
+}
+
+struct CutDocument {
+    id: String,
+    hash: String,
+    chunks: Vec<Chunk>,
+    left_out: usize,
+}
+
+impl CutDocument {
+    fn with_vectors(self, vectors: &HashMap<String, Vec<f32>>) -> NewPassages {
+        let passages = self.chunks.into_iter().filter_map(|chunk| {
+            let vector = vectors.get(&chunk.hash)?.clone();
+            Some(NewPassage { text: chunk.text, text_hash: chunk.hash, vector })
+        });
+        NewPassages { document: self.id, content_hash: self.hash, passages: passages.collect() }
+    }
+}
+
+/// `acme/shop!7` as project and key.
+fn split_thread(thread: &str) -> Option<(String, String)> {
+    let at = thread.rfind(['#', '!'])?;
+    Some((thread[..at].to_owned(), thread[at..].to_owned()))
+}

@@ -1,0 +1,298 @@
+//! The use cases of backstory: sync, projection, embedding, search, checks. Nothing here knows HTTP serving, GraphQL
+//! or a terminal.
+
+pub mod check;
+pub mod embed;
+mod embedding;
+pub mod error;
+mod project;
+pub mod read;
+mod rebuild;
+pub mod search;
+pub mod settings;
+mod sync;
+pub mod task;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use backstory_model::entity::{Item, ItemKind};
+use backstory_sources::forge::{Origin, gitlab};
+use backstory_store::{
+    generations::Generations,
+    graph::{Cancel, Graph, GraphError, Row, Value, queries::Query},
+    index::{Index, IndexError, ModelTag, Vectors},
+    ledger::{Ledger, LedgerError, StoredItem},
+};
+use jiff::Timestamp;
+
+pub use backstory_model as model;
+pub use backstory_sources as sources;
+pub use backstory_store::{graph, index, ledger};
+pub use rebuild::Projection;
+pub use sync::SyncRequest;
+
+use embed::Embedder;
+use error::{Error, ErrorKind, Result};
+use settings::Settings;
+use task::{Reporter, Task, Tasks};
+
+/// Longest time a query of the graph may take.
+const QUERY_TIME: Duration = Duration::from_secs(10);
+
+/// The stores of a data directory and the use cases over them. Cheap to clone.
+///
+/// One process at a time may open a data directory; the caller sees to that.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    ledger: Ledger,
+    graphs: Generations,
+    graph: RwLock<Graph>,
+    indexes: Generations,
+    index: RwLock<Index>,
+    embedder: Embedder,
+    tasks: Tasks,
+    /// Projections apply changes one after the other.
+    projecting: tokio::sync::Mutex<()>,
+    origins: Mutex<HashMap<String, Arc<Origin>>>,
+    /// What happened while the stores were opened, for people.
+    notices: Vec<String>,
+}
+
+impl Engine {
+    /// Opens the stores of a data directory, creates them if they are absent, makes a damaged projection anew, and
+    /// applies to the projections what the ledger has more.
+    ///
+    /// # Errors
+    /// The ledger cannot be opened, or a store was written by a newer program.
+    pub async fn open(data_dir: &Path, settings: Settings) -> Result<Self> {
+        let embedder = Embedder::open(settings.embedding.clone()).await?;
+        let directory = data_dir.to_owned();
+        let (ledger, graphs, graph, indexes, mut notices) =
+            tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
+        let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
+        let (index, known) = open_index(&indexes, tag, &mut notices).await?;
+        if let Some(old) = index.model_changed() {
+            notices.push(format!(
+                "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
+                 embed' does it at once), until then text search finds them",
+                old.name,
+                embedder.model()
+            ));
+        }
+        let engine = Self(Arc::new(Inner {
+            settings,
+            ledger,
+            graphs,
+            graph: RwLock::new(graph),
+            indexes,
+            index: RwLock::new(index),
+            embedder,
+            tasks: Tasks::default(),
+            projecting: tokio::sync::Mutex::new(()),
+            origins: Mutex::default(),
+            notices,
+        }));
+        let stale = engine.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await?;
+        if stale > 0 {
+            tracing::info!(runs = stale, "marked runs of an ended process as failed");
+        }
+        engine.catch_up(None).await?;
+        if let Some(known) = known {
+            engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
+        }
+        Ok(engine)
+    }
+
+    pub(crate) fn model_tag(&self) -> ModelTag {
+        ModelTag { name: self.embedder().model().to_owned(), dimension: self.embedder().dimension() }
+    }
+
+    /// What happened while the stores were opened, for people.
+    pub fn notices(&self) -> &[String] {
+        &self.0.notices
+    }
+
+    /// The settings it was opened with.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The embedder.
+    pub fn embedder(&self) -> &Embedder {
+        &self.0.embedder
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    pub(crate) fn graph(&self) -> Graph {
+        self.0.graph.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn index(&self) -> Index {
+        self.0.index.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.0.tasks
+    }
+
+    /// A task by its number.
+    pub fn task(&self, id: u64) -> Option<Task> {
+        self.0.tasks.get(id).map(|task| task.borrow().clone())
+    }
+
+    /// Follows a task: the receiver sees every change of it.
+    pub fn watch_task(&self, id: u64) -> Option<tokio::sync::watch::Receiver<Task>> {
+        self.0.tasks.get(id)
+    }
+
+    /// All remembered tasks, newest first.
+    pub fn all_tasks(&self) -> Vec<Task> {
+        self.0.tasks.list()
+    }
+
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        step: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        tokio::task::spawn_blocking(step).await?
+    }
+
+    pub(crate) async fn ledger_step<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Ledger) -> std::result::Result<T, LedgerError> + Send + 'static,
+    ) -> Result<T> {
+        let ledger = self.ledger().clone();
+        self.blocking(move || Ok(step(&ledger)?)).await
+    }
+
+    /// Answers a query of the graph within [`QUERY_TIME`].
+    pub(crate) async fn graph_query(&self, query: Query, bind: Vec<(&'static str, Value)>) -> Result<Vec<Row>> {
+        let graph = self.graph();
+        let cancel = Cancel::default();
+        let handle = {
+            let cancel = cancel.clone();
+            tokio::task::spawn_blocking(move || graph.select(query, bind, &cancel))
+        };
+        match tokio::time::timeout(QUERY_TIME, handle).await {
+            Ok(rows) => Ok(rows??),
+            Err(_) => {
+                cancel.cancel();
+                Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!("{} took longer than {} s; narrow it down", query.file, QUERY_TIME.as_secs()),
+                ))
+            }
+        }
+    }
+
+    /// Reads a stored payload.
+    pub(crate) fn parse(&self, stored: &StoredItem) -> Result<Item> {
+        let name = || format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
+        let payload = stored.payload.as_deref().ok_or_else(|| Error::internal(format!("{} is gone", name())))?;
+        let json = serde_json::from_slice(payload)
+            .map_err(|error| Error::internal(format!("the payload of {} is not JSON: {error}", name())))?;
+        let origin = if stored.kind == ItemKind::Project {
+            Arc::new(
+                gitlab::origin_of_project(&json)
+                    .ok_or_else(|| Error::internal(format!("{} has no address", name())))?,
+            )
+        } else {
+            self.origin(&stored.project)?
+        };
+        gitlab::parse(stored.kind, &origin, &stored.key, &json)
+            .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))
+    }
+
+    /// What the items of a project are relative to; people have none.
+    fn origin(&self, project: &str) -> Result<Arc<Origin>> {
+        let mut origins = self.0.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(origin) = origins.get(project) {
+            return Ok(origin.clone());
+        }
+        let found = if project.is_empty() {
+            Origin { project: String::new(), forge_url: String::new() }
+        } else {
+            self.ledger()
+                .item(project, ItemKind::Project, "project")?
+                .and_then(|item| gitlab::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?))
+                .ok_or_else(|| {
+                    Error::internal(format!("the ledger has items of {project} but not the project itself"))
+                })?
+        };
+        let origin = Arc::new(found);
+        origins.insert(project.to_owned(), origin.clone());
+        Ok(origin)
+    }
+
+    /// The project may have moved to another address.
+    pub(crate) fn forget_origins(&self) {
+        self.0.origins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
+
+fn open_stores(directory: &Path) -> Result<Opened> {
+    let mut notices = Vec::new();
+    let ledger = Ledger::open(&directory.join("ledger.sqlite"))?;
+    let graphs = generations(directory.join("graph"))?;
+    let graph = match Graph::open(&graphs.current()) {
+        Ok(graph) => graph,
+        Err(GraphError::Damaged(reason)) => {
+            notices.push(format!("the graph could not be opened and is made anew from the ledger: {reason}"));
+            let fresh = fresh_generation(&graphs)?;
+            Graph::open(&fresh)?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let indexes = generations(directory.join("index"))?;
+    Ok((ledger, graphs, graph, indexes, notices))
+}
+
+fn generations(directory: PathBuf) -> Result<Generations> {
+    let name = directory.display().to_string();
+    let open = || {
+        let generations = Generations::open(directory)?;
+        generations.remove_others()?;
+        Ok::<_, std::io::Error>(generations)
+    };
+    open().map_err(|error| Error::new(ErrorKind::Configuration, format!("{name} cannot be used: {error}")))
+}
+
+/// Makes an empty generation current and returns its directory.
+fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
+    let fresh = || {
+        let fresh = generations.prepare()?;
+        generations.switch_to(&fresh)?;
+        Ok::<_, std::io::Error>(fresh)
+    };
+    fresh().map_err(|error| Error::internal(format!("a store cannot be made anew: {error}")))
+}
+
+/// The index; one that cannot be used is replaced by an empty one, and what vectors it has are handed over.
+async fn open_index(
+    indexes: &Generations,
+    tag: ModelTag,
+    notices: &mut Vec<String>,
+) -> Result<(Index, Option<Vectors>)> {
+    let old = indexes.current();
+    match Index::open(&old, tag.clone()).await {
+        Err(error @ (IndexError::Damaged { .. } | IndexError::Outdated { .. })) => {
+            notices.push(format!("the index is made anew from the ledger: {error}"));
+            let known = Vectors::open(&old, &tag).await.ok().flatten();
+            Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+        }
+        other => Ok((other?, None)),
+    }
+}

@@ -1,0 +1,143 @@
+//! Projection: what the ledger has more than graph and index goes into them.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    document,
+    entity::{Item, ItemKind},
+};
+use backstory_store::{
+    graph::{Change, Graph},
+    index::{Index, ThreadDocuments},
+    ledger::StoredItem,
+};
+
+use crate::{Engine, error::Result, task::Reporter};
+
+/// Most changes that are applied at once.
+const BATCH: usize = 1000;
+/// Most issues and merge requests, with all their discussions, that go into the index at once.
+const THREAD_BATCH: usize = 250;
+
+impl Engine {
+    /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
+    /// other, so that each projection sees changes in order.
+    pub(crate) async fn catch_up(&self, reporter: Option<&Reporter>) -> Result<()> {
+        let _one_at_a_time = self.0.projecting.lock().await;
+        self.project_graph(self.graph()).await?;
+        // What is in the store's files need not be read from its log when it is opened next.
+        let graph = self.graph();
+        self.blocking(move || Ok(graph.flush()?)).await?;
+        self.project_index(&self.index(), reporter).await
+    }
+
+    /// Applies to the graph only; for a sync that is under way.
+    pub(crate) async fn catch_up_graph(&self) -> Result<()> {
+        let _one_at_a_time = self.0.projecting.lock().await;
+        self.project_graph(self.graph()).await
+    }
+
+    /// Brings a graph up to the ledger.
+    pub(crate) async fn project_graph(&self, graph: Graph) -> Result<()> {
+        let engine = self.clone();
+        self.blocking(move || {
+            let mut seq = graph.applied_seq()?;
+            loop {
+                let stored = engine.ledger().changes_after(seq, BATCH)?;
+                let Some(last) = stored.last() else { return Ok(()) };
+                seq = last.seq;
+                let changes: Vec<Change> = stored.iter().map(|stored| engine.graph_change(stored)).collect();
+                graph.apply(&changes, seq)?;
+            }
+        })
+        .await
+    }
+
+    /// An item that cannot be read has no part in the graph; `check` names it.
+    fn graph_change(&self, stored: &StoredItem) -> Change {
+        let item = stored.payload.as_ref().and_then(|_| match self.parse(stored) {
+            Ok(item) => Some(item),
+            Err(error) => {
+                tracing::warn!(%error, "an item is left out of the graph");
+                None
+            }
+        });
+        Change { project: stored.project.clone(), kind: stored.kind, key: stored.key.clone(), item }
+    }
+
+    /// Brings an index up to the ledger.
+    pub(crate) async fn project_index(&self, index: &Index, reporter: Option<&Reporter>) -> Result<()> {
+        let mut seq = index.applied_seq().await?;
+        let last_seq = self.ledger_step(|ledger| ledger.last_seq()).await?;
+        if let Some(reporter) = reporter.filter(|_| seq < last_seq) {
+            reporter.phase("indexing", Some(last_seq - seq));
+        }
+        loop {
+            let (threads, applied) = self.next_threads(seq).await?;
+            if applied == seq {
+                return Ok(());
+            }
+            for batch in threads.chunks(THREAD_BATCH) {
+                let documents = self.documents_of(batch.to_vec()).await?;
+                // Recorded as applied only with the last batch of these changes.
+                let mark = if batch.last() == threads.last() { applied } else { seq };
+                index.apply(documents, mark).await?;
+            }
+            if threads.is_empty() {
+                index.apply(vec![], applied).await?;
+            }
+            if let Some(reporter) = reporter {
+                reporter.advance(applied - seq);
+            }
+            seq = applied;
+        }
+    }
+
+    /// The issues and merge requests that the next changes concern, and the sequence number these changes reach.
+    async fn next_threads(&self, seq: u64) -> Result<(Vec<(String, String)>, u64)> {
+        self.ledger_step(move |ledger| {
+            let changes = ledger.threads_after(seq, BATCH * 4)?;
+            let last = changes.last().map_or(seq, |change| change.0);
+            let threads: BTreeSet<(String, String)> =
+                changes.into_iter().filter_map(|(_, project, thread)| Some((project, thread?))).collect();
+            Ok((threads.into_iter().collect(), last))
+        })
+        .await
+    }
+
+    /// The documents of issues and merge requests as the ledger has them now.
+    pub(crate) async fn documents_of(&self, threads: Vec<(String, String)>) -> Result<Vec<ThreadDocuments>> {
+        let engine = self.clone();
+        self.blocking(move || {
+            threads
+                .into_iter()
+                .map(|(project, thread)| {
+                    let items = engine.ledger().thread(&project, &thread)?;
+                    Ok(ThreadDocuments {
+                        documents: engine.thread_documents(&items),
+                        thread: format!("{project}{thread}"),
+                    })
+                })
+                .collect()
+        })
+        .await
+    }
+
+    /// The documents of one issue or merge request and its discussions; none if it is gone or cannot be read.
+    fn thread_documents(&self, items: &[StoredItem]) -> Vec<document::Document> {
+        let own = items.iter().find(|item| matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest));
+        let read = || {
+            let Some(own) = own else { return Ok(vec![]) };
+            let discussions = self.parse_discussions(items)?;
+            Ok(match self.parse(own)? {
+                Item::Issue(issue) => document::of_issue(&issue, &discussions),
+                Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
+                _ => vec![],
+            })
+        };
+        read().unwrap_or_else(|error: crate::error::Error| {
+            tracing::warn!(%error, "an item is left out of the index");
+            vec![]
+        })
+    }
+}

@@ -1,0 +1,387 @@
+//! Looking things up: items from the ledger, edges and lists from the graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    edge::Edge,
+    entity::{Discussion, Issue, Item, ItemKind, Label, MergeRequest, Milestone, Person, Project, State},
+    id::{NS, NodeId, ThreadId, ThreadKind},
+};
+use backstory_store::{
+    graph::{Direction, EdgeEnd, Value, queries},
+    index::Coverage,
+    ledger::{Cursor, LedgerError, Run, StoredItem},
+};
+use jiff::Timestamp;
+
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+};
+
+/// Most items of one page of a list.
+pub const MAX_PAGE: usize = 1000;
+
+/// Which issues or merge requests of a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadFilter {
+    /// Full path of the project.
+    pub project: Option<String>,
+    /// State.
+    pub state: Option<State>,
+    /// User name of the author.
+    pub author: Option<String>,
+    /// Name of a label.
+    pub label: Option<String>,
+}
+
+/// Where a page of a list ends, so that the next begins after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEnd {
+    /// When its last item last changed.
+    pub updated_at: Timestamp,
+    /// Its last item.
+    pub id: ThreadId,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadPage {
+    /// Issues or merge requests, newest change first.
+    pub ids: Vec<PageEnd>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// How much there is of everything.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Items of each project and kind in the ledger; notes are within discussions.
+    pub items: BTreeMap<(String, ItemKind), u64>,
+    /// Nodes of each class in the graph, by the name of the class.
+    pub nodes: BTreeMap<String, u64>,
+    /// Statements in the graph.
+    pub quads: u64,
+    /// Documents and how many have vectors.
+    pub coverage: Coverage,
+    /// Name of the embedding model.
+    pub model: String,
+    /// Secrets that were replaced before they were stored.
+    pub redactions: u64,
+}
+
+/// Where the lists of a project stand.
+#[derive(Clone, Debug)]
+pub struct ProjectStatus {
+    /// Full path.
+    pub project: String,
+    /// How far issues have been read.
+    pub issues: Option<Cursor>,
+    /// How far merge requests have been read.
+    pub merge_requests: Option<Cursor>,
+}
+
+/// How the stores stand towards the forges and each other.
+#[derive(Clone, Debug)]
+pub struct SyncStatus {
+    /// The newest runs, newest first.
+    pub runs: Vec<Run>,
+    /// Every project.
+    pub projects: Vec<ProjectStatus>,
+    /// Newest change in the ledger.
+    pub ledger_seq: u64,
+    /// Newest change in the graph.
+    pub graph_seq: u64,
+    /// Newest change in the index.
+    pub index_seq: u64,
+}
+
+impl Engine {
+    /// The projects, by path.
+    pub async fn projects(&self) -> Result<Vec<Project>> {
+        let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Project)).await?;
+        let parsed = items.iter().map(|item| self.parse(item)).collect::<Result<Vec<_>>>()?;
+        Ok(parsed
+            .into_iter()
+            .filter_map(|item| if let Item::Project(project) = item { Some(project) } else { None })
+            .collect())
+    }
+
+    /// The item that a node is, from the ledger; `None` if there is none. Notes are found through their discussion.
+    pub async fn items(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
+        let stored = self
+            .ledger_step(move |ledger| {
+                let mut found = Vec::new();
+                for id in ids {
+                    let item = match ledger_key(&id) {
+                        Some((project, kind, key)) => ledger.item(&project, kind, &key)?,
+                        None => None,
+                    };
+                    if let Some(item) = item {
+                        found.push((id, item));
+                    }
+                }
+                Ok(found)
+            })
+            .await?;
+        stored.into_iter().map(|(id, item)| Ok((id, self.parse(&item)?))).collect()
+    }
+
+    /// One item.
+    pub async fn item(&self, id: NodeId) -> Result<Option<Item>> {
+        Ok(self.items(vec![id]).await?.into_values().next())
+    }
+
+    /// The discussions of issues or merge requests that hold notes of people, oldest first.
+    pub async fn discussions(&self, threads: Vec<ThreadId>) -> Result<BTreeMap<ThreadId, Vec<Discussion>>> {
+        let stored = self
+            .ledger_step(move |ledger| {
+                threads
+                    .into_iter()
+                    .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
+                    .collect::<std::result::Result<Vec<_>, _>>()
+            })
+            .await?;
+        let mut all = BTreeMap::new();
+        for (items, thread) in stored {
+            all.insert(thread, self.parse_discussions(&items)?);
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn parse_discussions(&self, items: &[StoredItem]) -> Result<Vec<Discussion>> {
+        let mut discussions = Vec::new();
+        for item in items.iter().filter(|item| item.kind == ItemKind::Discussion) {
+            match self.parse(item)? {
+                Item::Discussion(discussion) if !discussion.notes.is_empty() => discussions.push(discussion),
+                _ => {}
+            }
+        }
+        discussions.sort_by_key(|d| (d.notes.first().map(|note| note.created_at), d.id.clone()));
+        Ok(discussions)
+    }
+
+    /// A page of issues or merge requests, newest change first.
+    pub async fn threads(
+        &self,
+        kind: ThreadKind,
+        filter: &ThreadFilter,
+        after: Option<PageEnd>,
+        limit: usize,
+    ) -> Result<ThreadPage> {
+        let limit = limit.min(MAX_PAGE);
+        let mut bind = thread_bindings(kind, filter);
+        if let Some(end) = after {
+            bind.push(("beforeUpdated", Value::Instant(end.updated_at)));
+            bind.push(("beforeThread", Value::Node(end.id.into())));
+        }
+        let rows = self.graph_query(queries::THREADS, bind).await?;
+        let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
+            (NodeId::Thread(id), updated_at) => Some(PageEnd { updated_at, id }),
+            _ => None,
+        });
+        let ids: Vec<PageEnd> = ends.take(limit + 1).collect();
+        let more = ids.len() > limit;
+        Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
+    }
+
+    /// How many issues or merge requests meet the conditions.
+    pub async fn thread_count(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
+        let rows = self.graph_query(queries::THREAD_COUNT, thread_bindings(kind, filter)).await?;
+        Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
+    }
+
+    /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
+    pub async fn edges(&self, ids: Vec<NodeId>, direction: Direction, only: Option<Edge>) -> Result<Vec<Vec<EdgeEnd>>> {
+        let graph = self.graph();
+        self.blocking(move || ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
+    }
+
+    /// Those of the nodes that the graph knows what they are; others are only referred to.
+    pub async fn known(&self, ids: Vec<NodeId>) -> Result<BTreeSet<NodeId>> {
+        let graph = self.graph();
+        self.blocking(move || {
+            let mut known = BTreeSet::new();
+            for id in ids {
+                if graph.exists(&id)? {
+                    known.insert(id);
+                }
+            }
+            Ok(known)
+        })
+        .await
+    }
+
+    /// Whether the graph knows what a node is.
+    pub async fn exists(&self, id: NodeId) -> Result<bool> {
+        let graph = self.graph();
+        self.blocking(move || Ok(graph.exists(&id)?)).await
+    }
+
+    /// How much there is of everything.
+    pub async fn stats(&self) -> Result<Stats> {
+        let items = self.ledger_step(|ledger| ledger.counts()).await?;
+        let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
+        let nodes = rows.iter().filter_map(|row| {
+            let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
+            Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
+        });
+        let graph = self.graph();
+        let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
+        let redactions = self.ledger_step(|ledger| ledger.redactions()).await?;
+        let coverage = self.index().coverage();
+        let model = self.embedder().model().to_string();
+        Ok(Stats { items, nodes: nodes.collect(), quads, coverage, model, redactions })
+    }
+
+    /// Number of the newest change in the ledger.
+    pub async fn last_change(&self) -> Result<u64> {
+        self.ledger_step(|ledger| ledger.last_seq()).await
+    }
+
+    /// Where everything stands.
+    pub async fn sync_status(&self, runs: usize) -> Result<SyncStatus> {
+        let projects: Vec<String> = self.settings().projects().map(|(_, project)| project.to_owned()).collect();
+        let graph = self.graph();
+        let graph_seq = self.blocking(move || Ok(graph.applied_seq()?)).await?;
+        let index_seq = self.index().applied_seq().await?;
+        self.ledger_step(move |ledger| {
+            let status = |project: String| -> std::result::Result<_, LedgerError> {
+                Ok(ProjectStatus {
+                    issues: ledger.cursor(&project, ItemKind::Issue)?,
+                    merge_requests: ledger.cursor(&project, ItemKind::MergeRequest)?,
+                    project,
+                })
+            };
+            Ok(SyncStatus {
+                runs: ledger.runs(runs.min(MAX_PAGE))?,
+                projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
+                ledger_seq: ledger.last_seq()?,
+                graph_seq,
+                index_seq,
+            })
+        })
+        .await
+    }
+
+    /// An issue; an error that says so if there is none.
+    pub async fn issue(&self, id: ThreadId) -> Result<Option<Issue>> {
+        Ok(self.item(id.into()).await?.and_then(|item| if let Item::Issue(issue) = item { Some(issue) } else { None }))
+    }
+
+    /// A merge request.
+    pub async fn merge_request(&self, id: ThreadId) -> Result<Option<MergeRequest>> {
+        Ok(self.item(id.into()).await?.and_then(|item| if let Item::MergeRequest(mr) = item { Some(mr) } else { None }))
+    }
+
+    /// A person by user name.
+    pub async fn person(&self, username: &str) -> Result<Option<Person>> {
+        Ok(self.people().await?.into_iter().find(|person| person.username.eq_ignore_ascii_case(username)))
+    }
+
+    /// Everybody, by user name.
+    pub async fn people(&self) -> Result<Vec<Person>> {
+        let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Person)).await?;
+        let mut people = Vec::new();
+        for item in &items {
+            if let Item::Person(person) = self.parse(item)? {
+                people.push(person);
+            }
+        }
+        people.sort_by(|a, b| a.username.cmp(&b.username));
+        Ok(people)
+    }
+
+    /// The labels of a project, by name.
+    pub async fn labels(&self, project: &str) -> Result<Vec<Label>> {
+        let items = self.project_items(ItemKind::Label, project).await?;
+        Ok(items
+            .into_iter()
+            .filter_map(|item| if let Item::Label(label) = item { Some(label) } else { None })
+            .collect())
+    }
+
+    /// The milestones of a project.
+    pub async fn milestones(&self, project: &str) -> Result<Vec<Milestone>> {
+        let items = self.project_items(ItemKind::Milestone, project).await?;
+        Ok(items.into_iter().filter_map(|item| if let Item::Milestone(m) = item { Some(m) } else { None }).collect())
+    }
+
+    /// The items of a kind that each of the projects has.
+    pub async fn project_parts(
+        &self,
+        kind: ItemKind,
+        projects: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Vec<Item>>> {
+        let items = self.ledger_step(move |ledger| ledger.items_of(kind)).await?;
+        let mut parts: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+        for item in items.iter().filter(|item| projects.contains(&item.project)) {
+            parts.entry(item.project.clone()).or_default().push(self.parse(item)?);
+        }
+        Ok(parts)
+    }
+
+    async fn project_items(&self, kind: ItemKind, project: &str) -> Result<Vec<Item>> {
+        let items = self.ledger_step(move |ledger| ledger.items_of(kind)).await?;
+        items.iter().filter(|item| item.project == project).map(|item| self.parse(item)).collect()
+    }
+}
+
+fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str, Value)> {
+    let class = match kind {
+        ThreadKind::Issue => "Issue",
+        ThreadKind::MergeRequest => "MergeRequest",
+    };
+    let mut bind = vec![("class", Value::Iri(format!("{NS}{class}")))];
+    if let Some(project) = &filter.project {
+        bind.push(("wantedProject", Value::Node(NodeId::Project(project.clone()))));
+    }
+    if let Some(state) = filter.state {
+        bind.push(("wantedState", Value::Text(state.as_str().to_owned())));
+    }
+    if let Some(author) = &filter.author {
+        bind.push(("wantedAuthor", Value::Node(NodeId::person(author))));
+    }
+    if let Some(label) = &filter.label {
+        bind.push(("wantedLabel", Value::Text(label.clone())));
+    }
+    bind
+}
+
+/// Where the ledger keeps what a node is.
+pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
+    match id {
+        NodeId::Project(project) => Some((project.clone(), ItemKind::Project, "project".into())),
+        NodeId::Thread(thread) => {
+            let kind = match thread.kind {
+                ThreadKind::Issue => ItemKind::Issue,
+                ThreadKind::MergeRequest => ItemKind::MergeRequest,
+            };
+            Some((thread.project.clone(), kind, thread.short()))
+        }
+        NodeId::Discussion { thread, id } => {
+            Some((thread.project.clone(), ItemKind::Discussion, format!("{}~{id}", thread.short())))
+        }
+        NodeId::Label { project, name } => Some((project.clone(), ItemKind::Label, name.clone())),
+        NodeId::Milestone { project, iid } => Some((project.clone(), ItemKind::Milestone, iid.to_string())),
+        // People are kept by the forge's number for them, notes in their discussion, commits and files in clones.
+        NodeId::Person(_) | NodeId::Note { .. } | NodeId::Commit { .. } | NodeId::File { .. } => None,
+    }
+}
+
+/// What people call a class: those that other ontologies have are called otherwise there.
+fn class_name(class: &str) -> &str {
+    match class {
+        "Thread" => "Discussion",
+        "Post" => "Note",
+        other => other,
+    }
+}
+
+/// The error for something that does not exist.
+pub fn not_found(what: &str, id: &str) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!("there is no {what} {id} in the index; check the reference, or run 'backstory sync' if it is new"),
+    )
+}

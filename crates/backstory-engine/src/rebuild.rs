@@ -1,0 +1,99 @@
+//! Making a projection anew from the ledger, without a network, while the old one is still read.
+
+use std::{path::PathBuf, sync::PoisonError};
+
+use backstory_store::{
+    generations::Generations,
+    graph::Graph,
+    index::{Index, Vectors},
+};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+    task::{Reporter, Task, TaskKind},
+};
+
+/// Which projections to make anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Projection {
+    /// The graph.
+    Graph,
+    /// The index.
+    Index,
+    /// Both.
+    All,
+}
+
+impl Engine {
+    /// Starts to make projections anew.
+    ///
+    /// # Errors
+    /// One is being made anew already.
+    pub fn start_rebuild(&self, which: Projection) -> Result<Task> {
+        let engine = self.clone();
+        let task = self.tasks().start(TaskKind::Rebuild, false, Timestamp::now(), |reporter| async move {
+            if which != Projection::Index {
+                engine.rebuild_graph(&reporter).await?;
+            }
+            if which != Projection::Graph {
+                engine.rebuild_index(&reporter).await?;
+            }
+            let (digest, quads) = engine.digest().await?;
+            Ok(json!({ "digest": digest, "quads": quads }))
+        })?;
+        let task = task.borrow().clone();
+        Ok(task)
+    }
+
+    async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
+        reporter.phase("graph", None);
+        let _one_at_a_time = self.0.projecting.lock().await;
+        let directory = prepare(&self.0.graphs)?;
+        let opened = directory.clone();
+        let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
+        self.project_graph(graph.clone()).await?;
+        let flushed = graph.clone();
+        self.blocking(move || Ok(flushed.flush()?)).await?;
+        switch(&self.0.graphs, &directory)?;
+        *self.0.graph.write().unwrap_or_else(PoisonError::into_inner) = graph;
+        remove_others(&self.0.graphs);
+        Ok(())
+    }
+
+    async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
+        let _one_at_a_time = self.0.projecting.lock().await;
+        let directory = prepare(&self.0.indexes)?;
+        let tag = self.model_tag();
+        let index = Index::open(&directory, tag.clone()).await?;
+        self.project_index(&index, Some(reporter)).await?;
+        // Text whose vector the old index has is not embedded again.
+        if let Some(known) = Vectors::open(&self.0.indexes.current(), &tag).await? {
+            self.embed_pending(&index, Some(&known), reporter).await?;
+        }
+        index.optimize().await?;
+        switch(&self.0.indexes, &directory)?;
+        *self.0.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        remove_others(&self.0.indexes);
+        Ok(())
+    }
+}
+
+fn prepare(generations: &Generations) -> Result<PathBuf> {
+    generations.prepare().map_err(|error| Error::internal(format!("there is no room for a new projection: {error}")))
+}
+
+fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> {
+    generations
+        .switch_to(directory)
+        .map_err(|error| Error::internal(format!("the new projection could not be made current: {error}")))
+}
+
+/// Files that a reader still has open are removed when the directory is opened next.
+fn remove_others(generations: &Generations) {
+    if let Err(error) = generations.remove_others() {
+        tracing::debug!(%error, "an old projection stays until the next start");
+    }
+}

@@ -1,0 +1,214 @@
+//! Long work: one task of a kind at a time, whose progress can be watched.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::Timestamp;
+use tokio::{sync::watch, task::AbortHandle};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many ended tasks are remembered.
+const REMEMBERED: usize = 100;
+
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TaskKind {
+    /// Reads what is new at the forges.
+    Sync,
+    /// Gives every document its vector.
+    Embed,
+    /// Makes the graph or the index anew.
+    Rebuild,
+}
+
+impl TaskKind {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Embed => "embed",
+            Self::Rebuild => "rebuild",
+        }
+    }
+}
+
+/// How a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskStatus {
+    /// At work.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended with an error.
+    Failed,
+}
+
+/// How far a task is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// What is being done: `acme/shop issues`.
+    pub phase: String,
+    /// How many of them are done.
+    pub done: u64,
+    /// How many there are, once that is known.
+    pub total: Option<u64>,
+    /// Something worth knowing: `rate limited, waiting 2 s`.
+    pub note: Option<String>,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its number, unique while the process lives.
+    pub id: u64,
+    /// What it does.
+    pub kind: TaskKind,
+    /// How it stands.
+    pub status: TaskStatus,
+    /// How far it is.
+    pub progress: Progress,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Why it failed.
+    pub error: Option<Error>,
+    /// What it did: counts, a JSON object.
+    pub summary: serde_json::Value,
+}
+
+impl Task {
+    fn new(id: u64, kind: TaskKind, started_at: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            status: TaskStatus::Running,
+            progress: Progress::default(),
+            started_at,
+            finished_at: None,
+            error: None,
+            summary: serde_json::Value::Null,
+        }
+    }
+}
+
+/// Where a running task says how far it is.
+#[derive(Clone, Debug)]
+pub struct Reporter(watch::Sender<Task>);
+
+impl Reporter {
+    /// One that nobody listens to.
+    pub(crate) fn silent() -> Self {
+        Self(watch::channel(Task::new(0, TaskKind::Rebuild, Timestamp::UNIX_EPOCH)).0)
+    }
+
+    /// Begins a phase.
+    pub fn phase(&self, phase: impl Into<String>, total: Option<u64>) {
+        let progress = Progress { phase: phase.into(), done: 0, total, note: None };
+        self.0.send_modify(|task| task.progress = progress);
+    }
+
+    /// Some more are done.
+    pub fn advance(&self, by: u64) {
+        self.0.send_modify(|task| task.progress.done += by);
+    }
+
+    /// Something worth knowing, or no longer.
+    pub fn note(&self, note: Option<String>) {
+        self.0.send_if_modified(|task| {
+            let changed = task.progress.note != note;
+            task.progress.note = note;
+            changed
+        });
+    }
+}
+
+#[derive(Default)]
+struct Entries {
+    last_id: u64,
+    tasks: BTreeMap<u64, (watch::Receiver<Task>, AbortHandle)>,
+}
+
+/// The tasks of a process.
+#[derive(Default)]
+pub(crate) struct Tasks(Mutex<Entries>);
+
+impl Tasks {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a task. One of the same kind that is at work is in the way, unless `force` stops it.
+    pub(crate) fn start<F>(
+        &self,
+        kind: TaskKind,
+        force: bool,
+        now: Timestamp,
+        work: impl FnOnce(Reporter) -> F,
+    ) -> Result<watch::Receiver<Task>>
+    where
+        F: Future<Output = Result<serde_json::Value>> + Send + 'static,
+    {
+        let mut entries = self.lock();
+        let running = entries.tasks.values().find(|(task, _)| {
+            let task = task.borrow();
+            task.kind == kind && task.status == TaskStatus::Running
+        });
+        if let Some((task, abort)) = running {
+            if !force {
+                let since = task.borrow().started_at;
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!(
+                        "{} has been running since {since:.0}; wait for it, follow it with 'sync-status', or pass \
+                         --force to stop it and start again",
+                        kind.as_str()
+                    ),
+                ));
+            }
+            abort.abort();
+        }
+        entries.last_id += 1;
+        let id = entries.last_id;
+        let (sender, receiver) = watch::channel(Task::new(id, kind, now));
+        let future = work(Reporter(sender.clone()));
+        let handle = tokio::spawn(future);
+        let abort = handle.abort_handle();
+        tokio::spawn(async move {
+            let result = handle.await.unwrap_or_else(|error| Err(ended_early(kind, &error)));
+            sender.send_modify(|task| {
+                task.finished_at = Some(Timestamp::now());
+                match result {
+                    Ok(summary) => (task.status, task.summary) = (TaskStatus::Succeeded, summary),
+                    Err(error) => (task.status, task.error) = (TaskStatus::Failed, Some(error)),
+                }
+            });
+        });
+        entries.tasks.insert(id, (receiver.clone(), abort));
+        while entries.tasks.len() > REMEMBERED {
+            entries.tasks.pop_first();
+        }
+        Ok(receiver)
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<watch::Receiver<Task>> {
+        self.lock().tasks.get(&id).map(|(task, _)| task.clone())
+    }
+
+    /// All remembered tasks, newest first.
+    pub(crate) fn list(&self) -> Vec<Task> {
+        self.lock().tasks.values().rev().map(|(task, _)| task.borrow().clone()).collect()
+    }
+}
+
+fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {
+    if error.is_cancelled() {
+        Error::new(ErrorKind::Conflict, format!("this {} was stopped for another with --force", kind.as_str()))
+    } else {
+        Error::internal(format!("{} ended with a bug: {error}", kind.as_str()))
+    }
+}
