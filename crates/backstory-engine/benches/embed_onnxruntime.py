@@ -2,7 +2,7 @@
 """ONNX Runtime on the passages of benches/embed.rs: the same texts, model file and threads.
 
     pip install onnxruntime tokenizers numpy
-    cargo bench -p backstory-engine --bench embed --no-run        # prints the path of the benchmark
+    cargo bench --profile dev -p backstory -p backstory-engine --bench embed --no-run    # prints the path
     python3 embed_onnxruntime.py [--rounds 5] [--threads 2] [--against PATH_OF_THE_BENCHMARK]
 
 With --against, rounds of both alternate, since other load on the machine changes by the minute, and the medians of the

@@ -89,7 +89,8 @@ impl From<ForgeError> for Error {
 
 impl From<EmbedError> for Error {
     fn from(error: EmbedError) -> Self {
-        Self::new(ErrorKind::Upstream, error.to_string())
+        let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
+        Self::new(kind, error.to_string())
     }
 }
 

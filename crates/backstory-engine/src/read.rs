@@ -171,10 +171,8 @@ impl Engine {
     ) -> Result<ThreadPage> {
         let limit = limit.min(MAX_PAGE);
         let mut bind = thread_bindings(kind, filter);
-        if let Some(end) = after {
-            bind.push(("beforeUpdated", Value::Instant(end.updated_at)));
-            bind.push(("beforeThread", Value::Node(end.id.into())));
-        }
+        bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
+        bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
         let rows = self.graph_query(queries::THREADS, bind).await?;
         let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
             (NodeId::Thread(id), updated_at) => Some(PageEnd { updated_at, id }),
@@ -332,20 +330,14 @@ fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str
         ThreadKind::Issue => "Issue",
         ThreadKind::MergeRequest => "MergeRequest",
     };
-    let mut bind = vec![("class", Value::Iri(format!("{NS}{class}")))];
-    if let Some(project) = &filter.project {
-        bind.push(("wantedProject", Value::Node(NodeId::Project(project.clone()))));
-    }
-    if let Some(state) = filter.state {
-        bind.push(("wantedState", Value::Text(state.as_str().to_owned())));
-    }
-    if let Some(author) = &filter.author {
-        bind.push(("wantedAuthor", Value::Node(NodeId::person(author))));
-    }
-    if let Some(label) = &filter.label {
-        bind.push(("wantedLabel", Value::Text(label.clone())));
-    }
-    bind
+    let node = |id: Option<NodeId>| id.map_or_else(Value::any, Value::Node);
+    vec![
+        ("class", Value::Iri(format!("{NS}{class}"))),
+        ("wantedProject", node(filter.project.clone().map(NodeId::Project))),
+        ("wantedState", Value::Text(filter.state.map_or("", State::as_str).to_owned())),
+        ("wantedAuthor", node(filter.author.clone().map(NodeId::Person))),
+        ("wantedLabel", Value::Text(filter.label.clone().unwrap_or_default())),
+    ]
 }
 
 /// Where the ledger keeps what a node is.

@@ -1,13 +1,10 @@
 //! Search: text and vectors, fused, narrowed by filters.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::{collections::BTreeMap, time::Instant};
 
 use backstory_model::{
     filter::{DocumentKind, Filter},
-    score::{RRF_K, fuse_ranks, scale_to_best, sorted},
+    score::{RRF_K, fuse_ranks, sorted, spread_to_unit},
     text::snippet,
 };
 use backstory_store::index::{Coverage, PassageHit, StoredDocument};
@@ -98,16 +95,14 @@ pub struct Hit {
     pub parts: BTreeMap<&'static str, f32>,
 }
 
-/// What the legs found of one document.
+/// What a document is ranked by, each 0 to 1.
 #[derive(Clone, Debug, Default)]
-struct Candidate {
+struct Evidence {
     lexical: Option<f32>,
     semantic: Option<f32>,
     /// The passage nearest to the query.
     passage: Option<String>,
 }
-
-type Candidates = BTreeMap<String, Candidate>;
 
 impl Engine {
     /// Searches.
@@ -125,10 +120,16 @@ impl Engine {
 
         let lexical = async {
             if mode == Mode::Semantic {
-                Ok(vec![])
-            } else {
-                index.lexical(&request.query, &request.filter, CANDIDATES).await
+                return Ok((vec![], vec![]));
             }
+            let (threads, discussions) = (thread_filter(&request.filter), discussion_filter(&request.filter));
+            let threads = async {
+                match &threads {
+                    Some(filter) => index.lexical(&request.query, filter, CANDIDATES).await,
+                    None => Ok(vec![]),
+                }
+            };
+            tokio::try_join!(threads, index.lexical(&request.query, &discussions, CANDIDATES))
         };
         let semantic = async {
             if mode == Mode::Lexical || coverage.embedded == 0 {
@@ -140,7 +141,7 @@ impl Engine {
             }
         };
         let (lexical, semantic) = tokio::join!(lexical, semantic);
-        let lexical = lexical?;
+        let (threads, discussions) = lexical?;
         let semantic = match semantic? {
             Ok(hits) => hits,
             Err(error) if mode == Mode::Semantic => return Err(error.into()),
@@ -159,17 +160,16 @@ impl Engine {
             ));
         }
 
-        let mut candidates = gather(&lexical, semantic);
-        let ids: Vec<String> = candidates.keys().cloned().collect();
+        let found = gather(&threads, &discussions, semantic);
+        let ids: Vec<String> = found.keys().cloned().collect();
         let documents: BTreeMap<String, StoredDocument> =
             index.documents(&ids).await?.into_iter().map(|document| (document.id.clone(), document)).collect();
-        // A document that only its discussions' passages brought in must meet the filter itself.
-        candidates.retain(|id, _| documents.get(id).is_some_and(|document| meets(&request.filter, document)));
-        let ranked = rank(&mut candidates, mode, self.settings().ranking);
-        let hits = ranked
+        let hits = rank(&found, &documents, mode, self.settings().ranking)
             .into_iter()
+            // A document that only its discussions brought in must meet the filter itself.
+            .filter(|(id, _)| documents.get(id).is_some_and(|document| meets(&request.filter, document)))
             .take(request.limit)
-            .filter_map(|(id, score)| hit(&request.query, documents.get(&id)?, candidates.get(&id)?, score))
+            .filter_map(|(id, score)| Some(hit(&request.query, documents.get(&id)?, found.get(&id)?, score)))
             .collect();
         let took_ms = started.elapsed().as_secs_f64() * 1000.0;
         Ok(SearchResponse { query: request.query, mode, coverage, took_ms, warnings, hits })
@@ -206,14 +206,26 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
     Ok(request)
 }
 
+/// Issues and merge requests, if they are wanted.
+fn thread_filter(filter: &Filter) -> Option<Filter> {
+    let wanted = |kind: &DocumentKind| *kind != DocumentKind::Discussion;
+    let kinds: Vec<DocumentKind> = DocumentKind::ALL.into_iter().filter(wanted).collect();
+    let kinds = if filter.kinds.is_empty() { kinds } else { filter.kinds.iter().copied().filter(wanted).collect() };
+    (!kinds.is_empty()).then(|| Filter { kinds, ..filter.clone() })
+}
+
+/// Discussions that may count for a document.
+fn discussion_filter(filter: &Filter) -> Filter {
+    Filter { kinds: vec![DocumentKind::Discussion], ..passage_filter(filter) }
+}
+
 /// Passages that may count for a document: an issue also has those of its discussions, whoever wrote them.
 fn passage_filter(filter: &Filter) -> Filter {
     let mut filter = filter.clone();
-    let threads = filter.kinds.iter().any(|kind| *kind != DocumentKind::Discussion);
-    if threads && !filter.kinds.contains(&DocumentKind::Discussion) {
-        filter.kinds.push(DocumentKind::Discussion);
-    }
-    if filter.kinds.is_empty() || threads {
+    if thread_filter(&filter).is_some() {
+        if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Discussion) {
+            filter.kinds.push(DocumentKind::Discussion);
+        }
         filter.author = None;
         filter.after = None;
         filter.before = None;
@@ -221,55 +233,97 @@ fn passage_filter(filter: &Filter) -> Filter {
     filter
 }
 
-/// Joins what the legs found. A passage counts for its document and for the issue or merge request that is part of.
-fn gather(lexical: &[backstory_store::index::Hit], semantic: Vec<PassageHit>) -> Candidates {
-    let mut candidates = Candidates::new();
-    for hit in lexical {
-        candidates.entry(hit.document.clone()).or_default().lexical = Some(hit.score);
+/// Joins what the legs found, with every score between 0, the worst of its list, and 1, the best. The words of an issue
+/// or merge request count half by its whole text, in which many discussions can each say a little, and half by the one
+/// discussion that says most; its meaning counts by its nearest passage.
+fn gather(
+    threads: &[backstory_store::index::Hit],
+    discussions: &[backstory_store::index::Hit],
+    passages: Vec<PassageHit>,
+) -> BTreeMap<String, Evidence> {
+    let mut found: BTreeMap<String, Evidence> = BTreeMap::new();
+    let mut add = |id: &str, share: f32| *found.entry(id.to_owned()).or_default().lexical.get_or_insert(0.0) += share;
+    for (id, score) in spread(threads.iter().map(|hit| (hit.document.as_str(), hit.score))) {
+        add(id, score / 2.0);
     }
-    for hit in semantic {
-        let score = hit.score.clamp(0.0, 1.0);
-        for id in BTreeSet::from([&hit.document, &hit.thread]) {
-            let candidate = candidates.entry(id.clone()).or_default();
-            if candidate.semantic.is_none_or(|best| score > best) {
-                candidate.semantic = Some(score);
-                candidate.passage = Some(hit.text.clone());
+    for (id, score) in spread(discussions.iter().map(|hit| (hit.thread.as_str(), hit.score))) {
+        add(id, score / 2.0);
+    }
+    for (id, score) in spread(discussions.iter().map(|hit| (hit.document.as_str(), hit.score))) {
+        add(id, score);
+    }
+    let whole = spread(passages.iter().map(|hit| (hit.thread.as_str(), hit.score)));
+    let own = spread(passages.iter().map(|hit| (hit.document.as_str(), hit.score)));
+    for (id, score) in own.into_iter().chain(whole) {
+        let semantic = &mut found.entry(id.to_owned()).or_default().semantic;
+        *semantic = Some(semantic.map_or(score, |known| known.max(score)));
+    }
+    // Best first, so the first passage of a document is its nearest.
+    for hit in passages {
+        for id in [&hit.document, &hit.thread] {
+            if let Some(evidence) = found.get_mut(id) {
+                evidence.passage.get_or_insert_with(|| hit.text.clone());
             }
         }
     }
-    candidates
+    found
 }
 
-fn rank(candidates: &mut Candidates, mode: Mode, ranking: Ranking) -> Vec<(String, f32)> {
-    let mut lexical: Vec<f32> = candidates.values().map(|candidate| candidate.lexical.unwrap_or(0.0)).collect();
-    scale_to_best(&mut lexical);
-    for (candidate, scaled) in candidates.values_mut().zip(lexical) {
-        candidate.lexical = candidate.lexical.map(|_| scaled);
+/// The best score of each key, spread over 0 to 1.
+fn spread<'a>(scores: impl Iterator<Item = (&'a str, f32)>) -> BTreeMap<&'a str, f32> {
+    let mut best: BTreeMap<&str, f32> = BTreeMap::new();
+    for (key, score) in scores {
+        best.entry(key).and_modify(|known| *known = known.max(score)).or_insert(score);
     }
-    let leg = |part: fn(&Candidate) -> Option<f32>| {
-        sorted(candidates.iter().filter_map(|(id, candidate)| Some((id.clone(), part(candidate)?))))
+    spread_to_unit(best)
+}
+
+/// Best first. A discussion is ranked by its own evidence within that of the issue or merge request it belongs to, so
+/// it stands behind it, and a look-alike in an unrelated place stays behind the place that is about the question.
+fn rank(
+    found: &BTreeMap<String, Evidence>,
+    documents: &BTreeMap<String, StoredDocument>,
+    mode: Mode,
+    ranking: Ranking,
+) -> Vec<(String, f32)> {
+    let (semantic, lexical) = match (mode, ranking) {
+        (Mode::Lexical, _) => (0.0, 1.0),
+        (Mode::Semantic, _) => (1.0, 0.0),
+        (Mode::Hybrid, Ranking::Weighted { semantic, lexical }) => (semantic, lexical),
+        (Mode::Hybrid, Ranking::Rrf) => return rank_by_rank(found, documents),
     };
-    let names = |ranked: Vec<(String, f32)>| ranked.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
-    match (mode, ranking) {
-        (Mode::Lexical, _) => leg(|candidate| candidate.lexical),
-        (Mode::Semantic, _) => leg(|candidate| candidate.semantic),
-        (Mode::Hybrid, Ranking::Rrf) => {
-            fuse_ranks(&[names(leg(|candidate| candidate.lexical)), names(leg(|candidate| candidate.semantic))], RRF_K)
-        }
-        (Mode::Hybrid, Ranking::Weighted { semantic, lexical }) => sorted(candidates.iter().map(|(id, candidate)| {
-            (id.clone(), semantic * candidate.semantic.unwrap_or(0.0) + lexical * candidate.lexical.unwrap_or(0.0))
-        })),
-    }
+    let own =
+        |evidence: &Evidence| semantic * evidence.semantic.unwrap_or(0.0) + lexical * evidence.lexical.unwrap_or(0.0);
+    sorted(found.iter().filter_map(|(id, evidence)| {
+        let document = documents.get(id)?;
+        let thread = found.get(&document.thread).filter(|_| document.thread != *id);
+        Some((id.clone(), thread.map_or(1.0, own) * own(evidence)))
+    }))
 }
 
-fn hit(query: &str, document: &StoredDocument, candidate: &Candidate, score: f32) -> Option<Hit> {
-    let parts = [("semantic", candidate.semantic), ("lexical", candidate.lexical)];
-    Some(Hit {
+/// Reciprocal rank fusion of the legs, issues and merge requests among themselves and discussions among themselves.
+fn rank_by_rank(
+    found: &BTreeMap<String, Evidence>,
+    documents: &BTreeMap<String, StoredDocument>,
+) -> Vec<(String, f32)> {
+    let leg = |discussions: bool, part: fn(&Evidence) -> Option<f32>| {
+        let of_class =
+            |id: &String| documents.get(id).is_some_and(|d| (d.kind == DocumentKind::Discussion) == discussions);
+        let scored = found.iter().filter(|(id, _)| of_class(id)).filter_map(|(id, e)| Some((id.clone(), part(e)?)));
+        sorted(scored).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let fuse = |discussions| fuse_ranks(&[leg(discussions, |e| e.lexical), leg(discussions, |e| e.semantic)], RRF_K);
+    sorted(fuse(false).into_iter().chain(fuse(true)))
+}
+
+fn hit(query: &str, document: &StoredDocument, evidence: &Evidence, score: f32) -> Hit {
+    let parts = [("semantic", evidence.semantic), ("lexical", evidence.lexical)];
+    Hit {
         document: document.clone(),
-        snippet: snippet(candidate.passage.as_deref().unwrap_or(&document.text), query, SNIPPET),
+        snippet: snippet(evidence.passage.as_deref().unwrap_or(&document.text), query, SNIPPET),
         score,
         parts: parts.into_iter().filter_map(|(name, score)| Some((name, score?))).collect(),
-    })
+    }
 }
 
 fn meets(filter: &Filter, document: &StoredDocument) -> bool {

@@ -27,12 +27,12 @@ pub fn sorted<K: Ord>(scores: impl IntoIterator<Item = (K, f32)>) -> Vec<(K, f32
     ranked
 }
 
-/// Scales scores so that the best is 1; those that are not positive become 0.
-pub fn scale_to_best(scores: &mut [f32]) {
-    let best = scores.iter().copied().fold(0.0, f32::max);
-    for score in scores {
-        *score = if best > 0.0 { (*score / best).max(0.0) } else { 0.0 };
-    }
+/// Spreads scores over 0, the worst, to 1, the best; equal scores all become 1.
+pub fn spread_to_unit<K: Ord>(scores: BTreeMap<K, f32>) -> BTreeMap<K, f32> {
+    let worst = scores.values().copied().fold(f32::INFINITY, f32::min);
+    let best = scores.values().copied().fold(f32::NEG_INFINITY, f32::max);
+    let spread = |score: f32| if best > worst { (score - worst) / (best - worst) } else { 1.0 };
+    scores.into_iter().map(|(key, score)| (key, spread(score))).collect()
 }
 
 #[cfg(test)]
@@ -70,13 +70,12 @@ mod tests {
         }
 
         #[test]
-        fn scaling_keeps_the_order_and_stays_in_bounds(mut scores in prop::collection::vec(-5f32..5.0, 1..20)) {
-            let before = scores.clone();
-            scale_to_best(&mut scores);
-            for (i, a) in scores.iter().enumerate() {
+        fn spreading_keeps_the_order_and_stays_in_bounds(scores in prop::collection::btree_map(0u8..50, -5f32..5.0, 1..20)) {
+            let spread = spread_to_unit(scores.clone());
+            for (key, a) in &spread {
                 prop_assert!((0.0..=1.0).contains(a));
-                for (j, b) in scores.iter().enumerate() {
-                    prop_assert!(before[i] > before[j] || a <= b);
+                for (other, b) in &spread {
+                    prop_assert!(scores[key] > scores[other] || a <= b);
                 }
             }
         }

@@ -100,6 +100,13 @@ pub enum Value {
     Instant(jiff::Timestamp),
 }
 
+impl Value {
+    /// Stands for every node where a query takes a node or any.
+    pub fn any() -> Self {
+        Self::Iri("urn:backstory:any".to_owned())
+    }
+}
+
 impl From<Value> for Term {
     fn from(value: Value) -> Self {
         match value {

@@ -11,7 +11,7 @@ use lancedb::{
 use super::{
     Index,
     error::IndexError,
-    schema::{SEARCH_TEXT, VECTOR, index_name},
+    schema::{SEARCH_TEXT, TITLE, VECTOR, index_name},
     tables::{count, create_index},
 };
 
@@ -26,8 +26,14 @@ const ROWS_PER_FILE: usize = 50_000;
 const FILES_TO_COMPACT: usize = 16;
 /// Share of deleted rows from which on they are taken out of their files, as a divisor.
 const DELETED_TO_COMPACT: u64 = 5;
+/// Documents that are left for every search to read, rather than to change the full-text index for each of them.
+const DOCUMENTS_TO_READ: u64 = 50;
+/// Parts of the full-text index from which on the small ones become one. Every search looks into all parts.
+const TEXT_PARTS: u32 = 12;
 /// Versions of the tables younger than this are kept, for the searches that still read them.
 pub const KEPT_VERSIONS: std::time::Duration = std::time::Duration::from_secs(10 * 60);
+
+const READING_INDEX: &str = "read an index";
 
 impl Index {
     /// Takes new rows into the indexes, joins small files, and deletes old versions. Searches go on meanwhile,
@@ -39,6 +45,8 @@ impl Index {
         let _writer = self.shared.writer.lock().await;
         let passages = self.passages();
         compact(&self.shared.documents).await?;
+        let whole = OptimizeOptions::merge(usize::MAX).index_names(text_indexes());
+        optimize(&self.shared.documents, OptimizeAction::Index(whole)).await?;
         fold_into_indexes(&self.shared.documents).await?;
         prune(&self.shared.documents).await?;
         compact(&passages.table).await?;
@@ -64,6 +72,22 @@ impl Index {
     pub fn size_on_disk(&self) -> io::Result<u64> {
         size(&self.shared.path)
     }
+}
+
+/// Makes the documents that were written since the last time a part of the full-text index. Otherwise each search would
+/// cut their texts into words anew.
+pub(super) async fn index_new_text(documents: &Table) -> Result<(), IndexError> {
+    let stats = documents.index_stats(index_name(SEARCH_TEXT)).await.map_err(IndexError::store(READING_INDEX))?;
+    let Some(stats) = stats.filter(|stats| stats.num_unindexed_rows as u64 > DOCUMENTS_TO_READ) else { return Ok(()) };
+    let parts = stats.num_indices.unwrap_or(1);
+    // The largest part is the first; `optimize` is what joins it with the others.
+    let joined = if parts < TEXT_PARTS { 0 } else { parts - 1 };
+    let options = OptimizeOptions::merge(joined as usize).index_names(text_indexes());
+    optimize(documents, OptimizeAction::Index(options)).await
+}
+
+fn text_indexes() -> Vec<String> {
+    [SEARCH_TEXT, TITLE].map(index_name).to_vec()
 }
 
 fn size(dir: &Path) -> io::Result<u64> {
@@ -125,7 +149,7 @@ async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
 
 /// Rows that the index on a column does not cover.
 async fn unindexed(table: &Table, column: &str) -> Result<u64, IndexError> {
-    let stats = table.index_stats(index_name(column)).await.map_err(IndexError::store("read an index"))?;
+    let stats = table.index_stats(index_name(column)).await.map_err(IndexError::store(READING_INDEX))?;
     match stats {
         Some(stats) => Ok(stats.num_unindexed_rows as u64),
         None => count(table).await,

@@ -9,10 +9,11 @@
 //! and only then the ledger's sequence number is recorded, in the configuration that is part of the manifest of
 //! `documents`. After a crash the same changes are applied again and find their work half done.
 //!
-//! **Rebuilding.** Open an index in a sibling directory, [apply](Index::apply) every thread, then page through
-//! [`pending`](Index::pending): what [`Vectors::find`] knows in the old directory goes into
-//! [`add_passages`](Index::add_passages) as it is, the rest is embedded. [`optimize`](Index::optimize), drop every
-//! handle of both, swap the directories, and open anew: an open index does not follow its directory's move.
+//! **Rebuilding.** Open an index in a new directory, [apply](Index::apply) every thread, then page through
+//! [`pending`](Index::pending): passages whose vector [`Vectors::find`] knows from the old directory go into
+//! [`add_passages`](Index::add_passages) as they are, the others are embedded. [`optimize`](Index::optimize), and let
+//! the new directory take the old one's place. `Vectors` opens whatever still has readable passages, also of another
+//! version. An open index does not notice that its directory was renamed; open it where it is to stay.
 
 mod census;
 mod columns;

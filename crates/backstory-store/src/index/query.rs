@@ -37,12 +37,14 @@ pub const TITLE_BOOST: f32 = 0.5;
 /// other, so there must be many more than anyone asks for. Joining the fields in one query of the store is exact, but
 /// takes four times as long.
 const CANDIDATES: usize = 1000;
-/// Passages that are fetched for every document asked for: a document can have several that match.
-const PASSAGES_PER_HIT: usize = 2;
+/// One more passage than documents asked for is fetched for so many of them, as a document can have several that match.
+const HITS_PER_SPARE_PASSAGE: usize = 2;
 /// How many times more passages are fetched when they were of too few documents.
 const MORE_PASSAGES: usize = 4;
-/// Vectors that are compared exactly for every one that is asked for, after the index compared them roughly.
-const REFINE: u32 = 4;
+/// Passages that are compared exactly for every one that is fetched, after the index compared them roughly. With 1 the
+/// scores are exact and, thanks to the spare passages, so are nearly all hits; reading more vectors takes longer than
+/// the search.
+const REFINE: u32 = 1;
 
 const SEARCHING_TEXT: &str = "search the text";
 const ROW: &str = "_rowid";
@@ -90,7 +92,7 @@ impl Index {
         if self.passages().foreign.is_some() || limit == 0 {
             return Ok(Vec::new());
         }
-        let mut wanted = limit * PASSAGES_PER_HIT;
+        let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
         loop {
             let passages = self.nearest(vector, filter, wanted).await?;
             let all = passages.len() < wanted;

@@ -15,6 +15,7 @@ use super::{
     columns::{Columns, vector},
     error::IndexError,
     filter::any_of,
+    maintain::index_new_text,
     record, recorded,
     rows::{
         DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, kind, passages_batch,
@@ -54,6 +55,9 @@ impl Index {
             applied.written += step.written;
             applied.unchanged += step.unchanged;
             applied.deleted += step.deleted;
+        }
+        if applied.written > 0 {
+            index_new_text(&self.shared.documents).await?;
         }
         self.record_seq(seq).await?;
         self.end_write();
