@@ -1,0 +1,101 @@
+//! Arguments that several commands take.
+
+use backstory_engine::model::id::{NodeId, ThreadId};
+use clap::ValueEnum;
+
+use crate::{
+    config::Config,
+    failure::{Failure, Result},
+};
+
+/// Where an issue or merge request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum State {
+    /// Being worked on.
+    #[value(alias = "open")]
+    Opened,
+    /// Closed without a merge.
+    Closed,
+    /// Merged.
+    Merged,
+    /// Locked while it is being merged.
+    Locked,
+}
+
+impl State {
+    /// Its name in the API.
+    pub(super) fn api_name(self) -> &'static str {
+        match self {
+            Self::Opened => "OPENED",
+            Self::Closed => "CLOSED",
+            Self::Merged => "MERGED",
+            Self::Locked => "LOCKED",
+        }
+    }
+}
+
+/// A user name, with or without `@`.
+///
+/// # Errors
+/// It is empty.
+pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
+    let name = text.trim().trim_start_matches('@');
+    if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
+}
+
+/// A time, as people write it; it is passed on as it stands.
+///
+/// # Errors
+/// What a time looks like.
+pub(super) fn parse_time(text: &str) -> std::result::Result<String, String> {
+    backstory_engine::model::time::parse_instant(text).map(|instant| instant.to_string())
+}
+
+/// What a reference on the command line means: `group/project#12`, `#12`, `issue 12`, `mr 7`. Those without a project
+/// are of the only one that is configured.
+///
+/// # Errors
+/// It is no reference, or there are several projects.
+pub(super) fn parse_reference(words: &[String], config: &Config) -> Result<NodeId> {
+    let text = match words {
+        [kind, number] => {
+            let sigil = match kind.as_str() {
+                "issue" | "issues" => '#',
+                "mr" | "merge-request" | "merge_request" => '!',
+                _ => {
+                    return Err(Failure::usage(format!(
+                        "'{kind}' is neither 'issue' nor 'mr'; write issue {number} or mr {number}"
+                    )));
+                }
+            };
+            format!("{sigil}{}", number.trim_start_matches(sigil))
+        }
+        _ => words.concat(),
+    };
+    let full = if text.starts_with(['#', '!']) { format!("{}{text}", only_project(config, &text)?) } else { text };
+    full.parse().map_err(|error: backstory_engine::model::id::InvalidId| Failure::usage(error.to_string()))
+}
+
+fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'a str> {
+    let mut projects = config.settings.projects().map(|(_, project)| project);
+    match (projects.next(), projects.next()) {
+        (Some(only), None) => Ok(only),
+        (first, _) => Err(Failure::usage(format!(
+            "several projects are configured; write which one, like {}{reference}",
+            first.unwrap_or("group/project")
+        ))),
+    }
+}
+
+/// A reference as it is within its project: `#12`, `!7`.
+pub(super) fn short(id: &str) -> &str {
+    id.find(['#', '!']).map_or(id, |sigil| &id[sigil..])
+}
+
+/// `Issue #12`, `MR !7`
+pub(super) fn called(id: &ThreadId) -> String {
+    match id.kind {
+        backstory_engine::model::id::ThreadKind::Issue => format!("Issue {}", id.short()),
+        backstory_engine::model::id::ThreadKind::MergeRequest => format!("MR {}", id.short()),
+    }
+}

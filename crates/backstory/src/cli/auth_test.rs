@@ -1,0 +1,78 @@
+//! `auth-test`
+
+use backstory_engine::{
+    error::Error,
+    settings::ForgeKind,
+    sources::forge::{self, ForgeError, gitlab},
+};
+use serde::Serialize;
+
+use super::Session;
+use crate::{
+    config,
+    failure::{Failure, Result},
+    output::plain,
+};
+
+/// How often a request that failed for a passing reason is tried again.
+pub(super) const RETRIES: u32 = 1;
+
+/// Show whose token is used at each forge
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n  backstory auth-test")]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Authenticated {
+    forge: String,
+    username: String,
+    name: String,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let configured = session.config()?;
+    configured.require_tokens(&[])?;
+    let mut found = Vec::new();
+    for (forge, token) in configured.forges() {
+        let url = config::address(forge);
+        let Some(variable) = &token.variable else {
+            return Err(Failure::configuration(format!(
+                "{url} is read without a token; name the variable that holds one as token_env to read more than public \
+                 projects"
+            )));
+        };
+        let account = match forge.kind {
+            ForgeKind::Gitlab => {
+                // Somebody waits for the answer.
+                let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
+                let client = gitlab::Client::new(&connection).map_err(Error::from)?;
+                client.current_user().await.map_err(|error| refusal(error, url, variable))?
+            }
+        };
+        found.push(Authenticated { forge: url.to_owned(), username: account.username, name: account.name });
+    }
+    if args.json {
+        return Ok(session.terminal.json(&found)?);
+    }
+    let several = found.len() > 1;
+    for Authenticated { forge, username, name } in &found {
+        let place = if several { format!(" at {forge}") } else { String::new() };
+        session.terminal.line(plain(&format!("Authenticated as @{username} ({name}){place}")))?;
+    }
+    Ok(())
+}
+
+/// Names the variable, which the client of the forge does not know.
+pub(super) fn refusal(error: ForgeError, url: &str, variable: &str) -> Failure {
+    match error {
+        ForgeError::Unauthorized { .. } => Failure::configuration(format!(
+            "{url} refuses the token in {variable} (401 Unauthorized); create one with the scope read_api and put it \
+             into that environment variable"
+        )),
+        other => Error::from(other).into(),
+    }
+}

@@ -1,0 +1,68 @@
+//! `count`
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
+
+use super::Session;
+use crate::{client::Client, failure::Result, output::thousands};
+
+const COUNTS: &str = include_str!("../../../../queries/graphql/counts.graphql");
+
+/// Count issues, merge requests, discussions or notes
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n  backstory count\n  backstory count issues")]
+pub(super) struct Args {
+    /// What to count; all if not given
+    #[arg(value_enum)]
+    what: Option<What>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    Issues,
+    /// Merge requests.
+    #[value(alias = "merge-requests", alias = "merge_requests")]
+    Mrs,
+    /// Threads of notes that people wrote.
+    Discussions,
+    /// Single comments of people.
+    Notes,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    stats: Counts,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Counts {
+    issues: u64,
+    merge_requests: u64,
+    discussions: u64,
+    notes: u64,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "count", || Ok(())).await?;
+    let Answer { stats } = client.run(COUNTS, json!({})).await?;
+    let all = [
+        (What::Issues, "issues", "Issues", stats.issues),
+        (What::Mrs, "merge_requests", "Merge Requests", stats.merge_requests),
+        (What::Discussions, "discussions", "Discussions", stats.discussions),
+        (What::Notes, "notes", "Notes", stats.notes),
+    ];
+    let wanted = all.into_iter().filter(|(what, ..)| args.what.is_none_or(|wanted| wanted == *what));
+    if args.json {
+        let counts: Map<_, _> = wanted.map(|(_, key, _, count)| (key.to_owned(), count.into())).collect();
+        return Ok(session.terminal.json(&counts)?);
+    }
+    for (_, _, name, count) in wanted {
+        session.terminal.line(format_args!("{name}: {}", thousands(count)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! `doctor`
+
+use std::fmt;
+
+use backstory_engine::{
+    Engine,
+    embed::{Embedder, Provider},
+    settings::Forge,
+    sources::forge::{self, gitlab},
+};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    Session,
+    auth_test::{RETRIES, refusal},
+    task::{Coverage, coverage},
+};
+use crate::{
+    client::{Client, Remote},
+    config::{self, Config, Credential},
+    data_dir::{Claim, DataDir, Server},
+    failure::{Failure, Result},
+    output::{BAD, DOUBTFUL, GOOD, plain},
+};
+
+/// Check the configuration, the forges, the stores and the embedding model
+///
+/// Each check has a line: ✓ it is well, ! something is less than it could be, ✗ it must be put right.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n  backstory doctor\n  backstory doctor --json")]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warning,
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: String,
+    status: Status,
+    detail: String,
+    #[serde(skip)]
+    code: u8,
+}
+
+#[derive(Default)]
+struct Report {
+    checks: Vec<Check>,
+}
+
+impl Report {
+    fn ok(&mut self, name: impl fmt::Display, detail: impl fmt::Display) {
+        self.add(name, Status::Ok, detail, 0);
+    }
+
+    fn warn(&mut self, name: impl fmt::Display, detail: impl fmt::Display) {
+        self.add(name, Status::Warning, detail, 0);
+    }
+
+    fn fail(&mut self, name: impl fmt::Display, failure: Failure) {
+        self.add(name, Status::Failed, failure.message.unwrap_or_default(), failure.code);
+    }
+
+    fn add(&mut self, name: impl fmt::Display, status: Status, detail: impl fmt::Display, code: u8) {
+        self.checks.push(Check { name: name.to_string(), status, detail: detail.to_string(), code });
+    }
+
+    /// What to exit with: that of the first failure.
+    fn code(&self) -> u8 {
+        self.checks.iter().find(|check| check.status == Status::Failed).map_or(0, |check| check.code)
+    }
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let mut report = Report::default();
+    match session.config() {
+        Ok(config) => {
+            report.ok("configuration", config.path.display());
+            check_all(session, config, &mut report).await;
+        }
+        Err(failure) => report.fail("configuration", failure),
+    }
+    let code = report.code();
+    if args.json {
+        session.terminal.json(&json!({ "success": code == 0, "checks": report.checks }))?;
+    } else {
+        print(session, &report)?;
+    }
+    if code == 0 { Ok(()) } else { Err(Failure { message: None, code }) }
+}
+
+fn print(session: &Session, report: &Report) -> Result<()> {
+    let width = report.checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
+    for Check { name, status, detail, .. } in &report.checks {
+        let (style, mark) = match status {
+            Status::Ok => (GOOD, '✓'),
+            Status::Warning => (DOUBTFUL, '!'),
+            Status::Failed => (BAD, '✗'),
+        };
+        session.terminal.line(format_args!("{style}{mark}{style:#} {name:width$}  {}", plain(detail)))?;
+    }
+    Ok(())
+}
+
+async fn check_all(session: &Session, config: &Config, report: &mut Report) {
+    for (forge, token) in config.forges() {
+        check_forge(forge, token, report).await;
+    }
+    let embedder = check_embedding(config, report).await;
+    check_stores(session, config, embedder, report).await;
+}
+
+async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
+    let url = config::address(forge);
+    let variable = token.variable.as_deref().unwrap_or_default();
+    match token.missing() {
+        Some(variable) => {
+            let what = format!("a token for {url} with the scope read_api");
+            return report.fail("token", Failure::configuration(config::unset(variable, &what)));
+        }
+        None if variable.is_empty() => {
+            report.warn("token", format_args!("none for {url}; only public projects can be read"))
+        }
+        None => report.ok("token", format_args!("{variable} is set")),
+    }
+    // Somebody waits for the answer.
+    let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
+    let client = match gitlab::Client::new(&connection) {
+        Ok(client) => client,
+        Err(error) => return report.fail("forge", refusal(error, url, variable)),
+    };
+    if !variable.is_empty() {
+        match client.current_user().await {
+            Ok(account) => {
+                report.ok("forge", format_args!("{url}, authenticated as @{} ({})", account.username, account.name));
+            }
+            // Nothing else can be read then.
+            Err(error) => return report.fail("forge", refusal(error, url, variable)),
+        }
+    }
+    for project in &forge.projects {
+        match client.project(project).await {
+            Ok(_) => report.ok("project", format_args!("{project} can be read")),
+            Err(error) => report.fail("project", refusal(error, url, variable)),
+        }
+    }
+}
+
+async fn check_embedding(config: &Config, report: &mut Report) -> Option<Embedder> {
+    if let Err(failure) = config.require_embedding_key() {
+        report.fail("embedding", failure);
+        return None;
+    }
+    let embedder = match Embedder::open(config.settings.embedding.clone()).await {
+        Ok(embedder) => embedder,
+        Err(error) => {
+            report.fail("embedding", backstory_engine::error::Error::from(error).into());
+            return None;
+        }
+    };
+    match embedder.check().await {
+        Ok(()) => {
+            let detail = format!("{}, {} dimensions", embedder.model(), embedder.dimension());
+            report.ok("embedding", detail);
+        }
+        // Text search works without.
+        Err(error) if config.settings.embedding.provider != Provider::Bundled && !error.is_configuration() => {
+            report.warn("embedding", error);
+        }
+        Err(error) => report.fail("embedding", backstory_engine::error::Error::from(error).into()),
+    }
+    Some(embedder)
+}
+
+async fn check_stores(session: &Session, config: &Config, embedder: Option<Embedder>, report: &mut Report) {
+    let directory = match DataDir::open(&config.data_dir) {
+        Ok(directory) => directory,
+        Err(failure) => return report.fail("data", failure),
+    };
+    report.ok("data", format_args!("{} can be written to", directory.path().display()));
+    match directory.claim("doctor", &session.terminal).await {
+        Ok(Claim::Own) if embedder.is_none() => {
+            report.warn("stores", "not opened, because they need the embedding model")
+        }
+        Ok(Claim::Own) => match Engine::open(directory.path(), config.settings.clone()).await {
+            Ok(engine) => {
+                let notices = engine.notices();
+                if notices.is_empty() {
+                    report.ok("stores", "ledger, graph and index open")
+                }
+                notices.iter().for_each(|notice| report.warn("stores", notice));
+                report.ok("server", "not running; commands open the stores themselves");
+            }
+            Err(error) => report.fail("stores", error.into()),
+        },
+        Ok(Claim::Server(server)) => {
+            let running = format!("running at {} (pid {})", server.url, server.pid);
+            match ask(server, config).await {
+                Ok(coverage) => report.ok("server", format_args!("{running}, {} documents", coverage.documents)),
+                Err(failure) => report.fail("server", failure),
+            }
+        }
+        Ok(Claim::Busy(holder)) => report.warn("stores", format_args!("in use by {holder}")),
+        Err(failure) => report.fail("stores", failure),
+    }
+}
+
+/// Whether the server answers.
+async fn ask(server: Server, config: &Config) -> Result<Coverage> {
+    let server = Client::There(Remote::new(server, config.server_token.secret.clone())?);
+    coverage(&server).await
+}

@@ -1,0 +1,69 @@
+//! `embed`
+
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Session,
+    task::{self, Task},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{counted, duration},
+};
+
+const EMBED: &str = include_str!("../../../../queries/graphql/embed.graphql");
+
+/// Make the vectors that search by meaning needs, for every document that has none
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n  backstory embed")]
+pub(super) struct Args {
+    /// All documents that have no vectors, which is what happens anyway
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    embed: Task,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let config = session.config()?;
+    let client = Client::open(session, "embed", || config.require_embedding_key()).await?;
+    let begun = Instant::now();
+    let waiting = task::coverage(&client).await?.waiting();
+    // A server may be making them already.
+    let task = match task::running(&client, "EMBED").await? {
+        Some(task) => task,
+        None => client.run::<Answer>(EMBED, json!({})).await?.embed,
+    };
+    let summary = task::follow(&client, task).await?;
+    if args.json {
+        return Ok(session.terminal.json(&summary)?);
+    }
+    let count = |key: &str| summary[key].as_u64().unwrap_or(0);
+    if waiting == 0 && count("documents") == 0 {
+        return Ok(session.terminal.line("0 documents to embed")?);
+    }
+    session.terminal.line(format_args!(
+        "{} embedded ({}, {} known already) in {}",
+        counted(count("documents"), "document", "documents"),
+        counted(count("passages"), "passage", "passages"),
+        count("reused"),
+        duration(begun.elapsed())
+    ))?;
+    if count("truncated") > 0 {
+        session.terminal.note(format_args!(
+            "{} too long for a vector of all its text; text search finds the middle too",
+            counted(count("truncated"), "document is", "documents are")
+        ));
+    }
+    Ok(())
+}

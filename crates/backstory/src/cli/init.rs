@@ -1,0 +1,214 @@
+//! `init`
+
+use std::{
+    fs::OpenOptions,
+    io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write},
+    path::{Path, PathBuf},
+};
+
+use backstory_engine::model::id::is_project_path;
+use url::Url;
+
+use super::Session;
+use crate::{
+    config::FILE,
+    failure::{Failure, Result, reason},
+};
+
+const TOKEN_ENV: &str = "GITLAB_TOKEN";
+
+/// Write a configuration, with comments
+///
+/// Asks for what the options do not tell if it is run on a terminal. The file goes to ./backstory.toml, or to where
+/// --config says.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory init
+  backstory init --base-url https://gitlab.example.com --project group/one --project group/two")]
+pub(super) struct Args {
+    /// Address of the GitLab
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Name of the environment variable that holds the access token [default: GITLAB_TOKEN]
+    #[arg(long, value_name = "NAME")]
+    token_env: Option<String>,
+    /// Full path of a project, several times for several
+    #[arg(long = "project", value_name = "GROUP/PROJECT")]
+    projects: Vec<String>,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// What the file is about.
+struct Answers {
+    base_url: String,
+    token_env: String,
+    projects: Vec<String>,
+}
+
+pub(super) fn run(session: &Session, args: &Args) -> Result<()> {
+    let path = session.global.config.clone().unwrap_or_else(|| PathBuf::from(FILE));
+    let exists = || {
+        let path = path.display();
+        Failure::usage(format!("{path} exists already; edit it, or pass --force to overwrite it"))
+    };
+    if path.exists() && !args.force {
+        return Err(exists());
+    }
+    let answers = ask(args)?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if args.force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    let written = options.open(&path).and_then(|mut file| file.write_all(text(&answers).as_bytes()));
+    match written {
+        Ok(()) => Ok(session.terminal.line(next_steps(&path, &answers))?),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists()),
+        Err(error) => Err(Failure::configuration(format!("{} cannot be written: {}", path.display(), reason(&error)))),
+    }
+}
+
+fn next_steps(path: &Path, answers: &Answers) -> String {
+    format!(
+        "Wrote {}. Put a token with the scope read_api into {} and check everything with 'backstory doctor'; then \
+         'backstory sync' reads the projects.",
+        path.display(),
+        answers.token_env
+    )
+}
+
+fn ask(args: &Args) -> Result<Answers> {
+    let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let base_url = match &args.base_url {
+        Some(url) => check_url(url)?,
+        None if interactive => prompt("Address of the GitLab", Some("https://gitlab.com"), check_url)?,
+        None => return Err(missing("--base-url https://gitlab.example.com")),
+    };
+    let projects = match args.projects.as_slice() {
+        [] if interactive => prompt("Full paths of the projects, with spaces between them", None, |text| {
+            check_projects(text.split([' ', ',']).filter(|path| !path.is_empty()))
+        })?,
+        [] => return Err(missing("--project group/project")),
+        projects => check_projects(projects.iter().map(String::as_str))?,
+    };
+    let token_env = match &args.token_env {
+        Some(name) => check_variable(name)?,
+        None if interactive && args.base_url.is_none() => {
+            prompt("Environment variable that holds the access token", Some(TOKEN_ENV), check_variable)?
+        }
+        None => TOKEN_ENV.to_owned(),
+    };
+    Ok(Answers { base_url, token_env, projects })
+}
+
+fn missing(option: &str) -> Failure {
+    Failure::usage(format!("nothing can be asked without a terminal; pass {option}"))
+}
+
+/// Asks until the answer can be used. The questions go to standard error, as all that is no result.
+fn prompt<T>(question: &str, usual: Option<&str>, check: impl Fn(&str) -> Result<T>) -> Result<T> {
+    loop {
+        let hint = usual.map(|usual| format!(" [{usual}]")).unwrap_or_default();
+        write!(anstream::stderr(), "{question}{hint}: ")?;
+        let mut answer = String::new();
+        if io::stdin().lock().read_line(&mut answer)? == 0 {
+            return Err(Failure::usage("the answers ended before the questions; nothing was written"));
+        }
+        let answer = Some(answer.trim()).filter(|answer| !answer.is_empty()).or(usual).unwrap_or_default();
+        match check(answer) {
+            Ok(value) => return Ok(value),
+            Err(failure) => writeln!(anstream::stderr(), "{}", failure.message.unwrap_or_default())?,
+        }
+    }
+}
+
+fn check_url(text: &str) -> Result<String> {
+    match text.parse::<Url>() {
+        Ok(url)
+            if matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none() =>
+        {
+            Ok(url.as_str().trim_end_matches('/').to_owned())
+        }
+        _ => Err(Failure::usage("the address of the GitLab must be like https://gitlab.example.com")),
+    }
+}
+
+fn check_projects<'a>(paths: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+    let mut projects: Vec<String> = Vec::new();
+    for path in paths {
+        if !is_project_path(path) || !path.contains('/') {
+            return Err(Failure::usage(format!("'{path}' is no path of a project; write group/project")));
+        }
+        if !projects.iter().any(|known| known == path) {
+            projects.push(path.to_owned());
+        }
+    }
+    if projects.is_empty() {
+        Err(Failure::usage("at least one project is needed, like group/project"))
+    } else {
+        Ok(projects)
+    }
+}
+
+fn check_variable(name: &str) -> Result<String> {
+    let valid = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    // What is no such name may be a token, which is not repeated.
+    if valid {
+        Ok(name.to_owned())
+    } else {
+        Err(Failure::usage(
+            "the name of an environment variable is wanted, in capitals like GITLAB_TOKEN, not the token itself",
+        ))
+    }
+}
+
+fn text(answers: &Answers) -> String {
+    let projects: Vec<String> = answers.projects.iter().map(|path| format!("{path:?}")).collect();
+    TEMPLATE
+        .replace("{base_url}", &answers.base_url)
+        .replace("{token_env}", &answers.token_env)
+        .replace("{projects}", &projects.join(", "))
+}
+
+const TEMPLATE: &str = r#"# Configuration of backstory. 'backstory doctor' checks it.
+
+# Where the stores are; relative paths begin at this file.
+# data_dir = "~/.local/share/backstory"
+
+# A forge and the projects to read from it. Repeat [[forge]] for another.
+[[forge]]
+kind = "gitlab"
+base_url = "{base_url}"
+# Name of the environment variable that holds a token with the scope read_api. The token itself never stands in a file.
+token_env = "{token_env}"
+projects = [{projects}]
+# Most requests in a second; 0 for no limit.
+requests_per_second = 10
+
+[embedding]
+# bundled: a small model inside backstory. ollama: a server of Ollama. openai: any server that speaks its protocol.
+provider = "bundled"
+# model = "nomic-embed-text"
+# base_url = "http://127.0.0.1:11434"
+# api_key_env = "OPENAI_API_KEY"
+# Numbers in a vector, if the model offers several.
+# dimension = 768
+# Threads of the bundled model; one for each core if not given.
+# threads = 4
+
+[search]
+# rrf: ranks of text and vectors are fused. weighted: their scores are added, each times its weight.
+ranking = "rrf"
+# weights = { semantic = 0.5, lexical = 0.5 }
+
+[server]
+listen = "127.0.0.1:7373"
+# Name of the variable that holds the token which clients must show. Needed if others than this machine can connect.
+# token_env = "BACKSTORY_TOKEN"
+"#;

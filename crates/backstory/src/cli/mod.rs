@@ -1,0 +1,195 @@
+//! The command line: what can be asked for, and a file for each command.
+
+mod arguments;
+mod auth_test;
+mod check;
+mod count;
+mod doctor;
+mod embed;
+mod init;
+mod list;
+mod rebuild;
+mod schema;
+mod search;
+mod serve;
+mod show;
+mod stats;
+mod sync;
+mod sync_status;
+mod task;
+
+use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
+
+use backstory_engine::error::ErrorKind;
+use clap::{ArgAction, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    config::{Choice, Config},
+    failure::{Failure, Result},
+    output::{Beside, Terminal},
+};
+
+/// Exit code of clap for a wrong command line, and of every command for what makes no sense.
+const USAGE: u8 = 2;
+/// How long steps that are under way may take when a command ends early.
+const LAST_STEPS: Duration = Duration::from_secs(5);
+
+/// Why is this code like this? Finds the discussion behind a decision.
+///
+/// backstory reads the issues, merge requests and discussions of GitLab projects, keeps them in a directory of its own,
+/// and answers from there: by words, by meaning and along the links between them.
+#[derive(Parser)]
+#[command(
+    name = "backstory",
+    version,
+    after_long_help = "\
+Examples:
+  backstory init --base-url https://gitlab.example.com --project group/project
+  backstory sync
+  backstory search \"why did we choose Redis\"
+  backstory show 'group/project#12'
+
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 wrong configuration or credentials."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(clap::Args)]
+struct Global {
+    /// Configuration file [default: ./backstory.toml, then $XDG_CONFIG_HOME/backstory/config.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Directory of the stores [default: data_dir of the configuration, then $XDG_DATA_HOME/backstory]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Log more: -v what happens, -vv how, -vvv everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Init(init::Args),
+    AuthTest(auth_test::Args),
+    Doctor(doctor::Args),
+    Sync(sync::Args),
+    SyncStatus(sync_status::Args),
+    Embed(embed::Args),
+    List(list::Args),
+    Count(count::Args),
+    Show(show::Args),
+    Search(search::Args),
+    Stats(stats::Args),
+    Check(check::Args),
+    Rebuild(rebuild::Args),
+    Serve(serve::Args),
+    Schema(schema::Args),
+}
+
+/// What a command works with.
+pub(crate) struct Session {
+    global: Global,
+    config: OnceCell<Config>,
+    /// Where it writes to.
+    pub(crate) terminal: Terminal,
+}
+
+impl Session {
+    /// The configuration, read when it is first needed.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub(crate) fn config(&self) -> Result<&Config> {
+        if let Some(config) = self.config.get() {
+            return Ok(config);
+        }
+        let choice = Choice { config: self.global.config.as_deref(), data_dir: self.global.data_dir.as_deref() };
+        let config = Config::load(choice)?;
+        Ok(self.config.get_or_init(|| config))
+    }
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(refuse(&error)),
+    };
+    log(&cli);
+    let session = Session { global: cli.global, config: OnceCell::new(), terminal: Terminal::new() };
+    let done = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => {
+            let done = runtime.block_on(execute(&session, cli.command));
+            runtime.shutdown_timeout(LAST_STEPS);
+            done
+        }
+        Err(error) => Err(Failure::new(ErrorKind::Internal, format!("no threads can be started: {error}"))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = failure.message {
+                session.terminal.error(message);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+fn refuse(error: &clap::Error) -> u8 {
+    let rendered = error.render().to_string();
+    match (error.kind(), rendered.lines().next().and_then(|line| line.strip_prefix("error: "))) {
+        // A sentence of our own that needs no hint at the help.
+        (clap::error::ErrorKind::ValueValidation, Some(sentence)) => Terminal::new().error(sentence),
+        // Nothing more can be said if even this cannot be printed.
+        _ => drop(error.print()),
+    }
+    if error.use_stderr() { USAGE } else { 0 }
+}
+
+async fn execute(session: &Session, command: Command) -> Result<()> {
+    match command {
+        Command::Init(args) => init::run(session, &args),
+        Command::AuthTest(args) => auth_test::run(session, &args).await,
+        Command::Doctor(args) => doctor::run(session, &args).await,
+        Command::Sync(args) => sync::run(session, &args).await,
+        Command::SyncStatus(args) => sync_status::run(session, &args).await,
+        Command::Embed(args) => embed::run(session, &args).await,
+        Command::List(args) => list::run(session, &args).await,
+        Command::Count(args) => count::run(session, &args).await,
+        Command::Show(args) => show::run(session, &args).await,
+        Command::Search(args) => search::run(session, &args).await,
+        Command::Stats(args) => stats::run(session, &args).await,
+        Command::Check(args) => check::run(session, &args).await,
+        Command::Rebuild(args) => rebuild::run(session, &args).await,
+        Command::Serve(args) => serve::run(session, &args).await,
+        Command::Schema(args) => schema::run(session, &args),
+    }
+}
+
+/// Logs go to standard error. A failed operation of a command is that command's error and needs no log; that of a
+/// server's client is seen nowhere else.
+fn log(cli: &Cli) {
+    let serves = matches!(cli.command, Command::Serve(_));
+    let (ours, others) = match cli.global.verbose {
+        0 => ("warn", "off"),
+        1 => ("info", "error"),
+        2 => ("debug", "warn"),
+        _ => ("trace", "debug"),
+    };
+    let api = if serves { ours } else { "off" };
+    let filter = EnvFilter::new(format!("{others},backstory={ours},backstory::graphql={api}"));
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Beside).with_target(false);
+    if serves {
+        subscriber.init();
+    } else {
+        subscriber.without_time().init();
+    }
+}

@@ -1,0 +1,69 @@
+//! `rebuild`
+
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Session,
+    task::{self, Task},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{duration, thousands},
+};
+
+const REBUILD: &str = include_str!("../../../../queries/graphql/rebuild.graphql");
+
+/// Make the graph, the index or both anew from what is stored, without a network
+///
+/// The old ones answer until the new ones are done. Vectors of unchanged text are kept.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n  backstory rebuild\n  backstory rebuild graph")]
+pub(super) struct Args {
+    /// What to make anew; both if not given
+    #[arg(value_enum)]
+    projection: Option<Projection>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Projection {
+    /// Nodes and edges.
+    Graph,
+    /// What search reads.
+    Index,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    rebuild: Task,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let (name, what) = match args.projection {
+        None => ("ALL", "graph and index"),
+        Some(Projection::Graph) => ("GRAPH", "graph"),
+        Some(Projection::Index) => ("INDEX", "index"),
+    };
+    let client = Client::open(session, "rebuild", || Ok(())).await?;
+    let begun = Instant::now();
+    let answer: Answer = client.run(REBUILD, json!({ "projection": name })).await?;
+    let summary = task::follow(&client, answer.rebuild).await?;
+    if args.json {
+        return Ok(session.terminal.json(&summary)?);
+    }
+    session.terminal.line(format_args!(
+        "Made the {what} anew in {}; digest {} over {} statements",
+        duration(begun.elapsed()),
+        summary["digest"].as_str().unwrap_or_default(),
+        thousands(summary["quads"].as_u64().unwrap_or(0))
+    ))?;
+    task::tell_waiting(&session.terminal, &client, task::coverage(&client).await?);
+    Ok(())
+}

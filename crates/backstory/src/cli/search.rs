@@ -1,0 +1,227 @@
+//! `search`
+
+use std::collections::BTreeMap;
+
+use backstory_engine::model::id::NodeId;
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    arguments::{State, called, parse_time, parse_user},
+    task::Coverage,
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, STRONG, day, plain},
+};
+
+const SEARCH: &str = include_str!("../../../../queries/graphql/search.graphql");
+
+/// Find issues, merge requests and discussions by words and by meaning
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory search \"why did we choose Redis\"
+  backstory search authentication --type mr --after 2024-01-01
+  backstory search performance --label bug --label critical
+  backstory search redis --mode lexical --json")]
+pub(super) struct Args {
+    /// Words or a question
+    query: String,
+    /// Only this kind, several times for several
+    #[arg(long = "type", value_enum, value_name = "KIND")]
+    kinds: Vec<Kind>,
+    /// Only what this user began
+    #[arg(long, value_name = "USER", value_parser = parse_user)]
+    author: Option<String>,
+    /// Only with this label, several times for all of several
+    #[arg(long = "label", value_name = "LABEL")]
+    labels: Vec<String>,
+    /// Only begun then or later, like 2024-03-15 or 2024-03
+    #[arg(long, value_name = "DATE", value_parser = parse_time)]
+    after: Option<String>,
+    /// Only begun earlier than that
+    #[arg(long, value_name = "DATE", value_parser = parse_time)]
+    before: Option<String>,
+    /// Only of this project
+    #[arg(long, value_name = "GROUP/PROJECT")]
+    project: Option<String>,
+    /// Only with this state; a discussion has that of its issue or merge request
+    #[arg(long, value_enum)]
+    state: Option<State>,
+    /// What to compare the query with
+    #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
+    mode: Mode,
+    /// Most results
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+    limit: u8,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Issue,
+    /// Merge request.
+    #[value(alias = "merge-request", alias = "merge_request")]
+    Mr,
+    /// Thread of notes.
+    Discussion,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// Words and meaning.
+    Hybrid,
+    /// Words.
+    Lexical,
+    /// Meaning.
+    Semantic,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    search: Found,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Found {
+    query: String,
+    #[serde(deserialize_with = "lower_case")]
+    mode: String,
+    coverage: Coverage,
+    took_ms: f64,
+    warnings: Vec<String>,
+    hits: Vec<Hit>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Hit {
+    id: String,
+    #[serde(deserialize_with = "lower_case")]
+    kind: String,
+    title: String,
+    url: String,
+    author: Option<String>,
+    #[serde(skip_serializing)]
+    project: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    snippet: String,
+    score: f32,
+    #[serde(deserialize_with = "by_name")]
+    parts: BTreeMap<String, f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    name: String,
+    score: f32,
+}
+
+fn lower_case<'de, D: serde::Deserializer<'de>>(name: D) -> std::result::Result<String, D::Error> {
+    Ok(String::deserialize(name)?.to_lowercase())
+}
+
+fn by_name<'de, D: serde::Deserializer<'de>>(parts: D) -> std::result::Result<BTreeMap<String, f32>, D::Error> {
+    Ok(Vec::<Part>::deserialize(parts)?.into_iter().map(|part| (part.name, part.score)).collect())
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    if let Some(project) = &args.project {
+        session.config()?.require_project(project)?;
+    }
+    let client = Client::open(session, "search", || Ok(())).await?;
+    let Answer { search: found } = client.run(SEARCH, variables(args)).await?;
+    if args.json {
+        return Ok(session.terminal.json(&found)?);
+    }
+    for warning in &found.warnings {
+        session.terminal.warning(warning);
+    }
+    print(session, &found)
+}
+
+fn variables(args: &Args) -> Value {
+    let kind = |kind: &Kind| match kind {
+        Kind::Issue => "ISSUE",
+        Kind::Mr => "MERGE_REQUEST",
+        Kind::Discussion => "DISCUSSION",
+    };
+    let mode = match args.mode {
+        Mode::Hybrid => "HYBRID",
+        Mode::Lexical => "LEXICAL",
+        Mode::Semantic => "SEMANTIC",
+    };
+    json!({
+        "query": args.query,
+        "filter": {
+            "kinds": args.kinds.iter().map(kind).collect::<Vec<_>>(),
+            "author": args.author,
+            "labels": args.labels,
+            "after": args.after,
+            "before": args.before,
+            "project": args.project,
+            "state": args.state.map(State::api_name),
+        },
+        "mode": mode,
+        "first": args.limit,
+    })
+}
+
+fn print(session: &Session, found: &Found) -> Result<()> {
+    let terminal = &session.terminal;
+    let how = format!("{} search, {:.2}s", found.mode, found.took_ms / 1000.0);
+    match found.hits.len() {
+        0 if found.coverage.documents == 0 => {
+            return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects.")?);
+        }
+        0 => {
+            let query = plain(&found.query);
+            return Ok(terminal.line(format_args!(
+                "No results for \"{query}\" ({how}). Other words or fewer conditions may find more."
+            ))?);
+        }
+        1 => terminal.line(format_args!("Found 1 result ({how})"))?,
+        many => terminal.line(format_args!("Found {many} results ({how})"))?,
+    }
+    for (rank, hit) in (1..).zip(&found.hits) {
+        let author = plain(hit.author.as_deref().unwrap_or("deleted"));
+        terminal.line(format_args!(
+            "\n[{rank}] {STRONG}{}{STRONG:#} ({})\n    {FAINT}@{author} · {} · {}{FAINT:#}\n    \"{}\"\n    {}",
+            plain(&heading(hit)),
+            score(hit.score),
+            day(hit.created_at),
+            hit.project,
+            plain(&hit.snippet),
+            plain(&hit.url),
+        ))?;
+    }
+    Ok(())
+}
+
+/// `MR !847 - Refactor auth`, `Discussion on Issue #234`
+fn heading(hit: &Hit) -> String {
+    let name = |id: &str| match id.parse() {
+        Ok(NodeId::Thread(thread)) => called(&thread),
+        _ => id.to_owned(),
+    };
+    match &hit.parent {
+        Some(parent) => format!("Discussion on {}", name(parent)),
+        None => format!("{} - {}", name(&hit.id), hit.title),
+    }
+}
+
+/// Two digits that tell hits apart: fused ranks are small numbers, weighted scores go up to 1.
+fn score(score: f32) -> String {
+    if score < 0.1 { format!("{score:.4}") } else { format!("{score:.2}") }
+}

@@ -1,0 +1,153 @@
+//! `serve`
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+
+use backstory_engine::{
+    Engine,
+    error::ErrorKind,
+    task::{TaskKind, TaskStatus},
+};
+use tokio::net::TcpListener;
+
+use super::Session;
+use crate::{
+    client::open_engine,
+    config::{self, parse_address},
+    data_dir::{Claim, DataDir, SCHEME, SERVE},
+    failure::{Failure, Result, reason},
+    graphql::{self, Limits},
+    http::{self, Access},
+};
+
+/// Time between two looks for documents without vectors; nothing is read unless a task has ended in between.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long to leave a provider alone that did not answer.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Answer over HTTP: the GraphQL API, and other backstory commands for the same data
+///
+/// Documents get their vectors in the background. The query page is at /graphql. Others than this machine can connect
+/// only if [server] token_env names a variable that holds a token.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n  backstory serve\n  backstory serve --listen 127.0.0.1:0")]
+pub(super) struct Args {
+    /// Address to listen on [default: listen under [server], then 127.0.0.1:7373]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    listen: Option<SocketAddr>,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let config = session.config()?;
+    let address = args.listen.unwrap_or(config.listen);
+    if let Some(variable) = config.server_token.missing() {
+        return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
+    }
+    if !address.ip().is_loopback() && config.server_token.secret.is_none() {
+        return Err(Failure::configuration(format!(
+            "{address} can be reached by others, so clients must show a token; name the variable that holds it as \
+             token_env under [server] in {}, or listen on 127.0.0.1",
+            config.path.display()
+        )));
+    }
+    let directory = DataDir::open(&config.data_dir)?;
+    let in_use = |who: String| {
+        let name = directory.path().display();
+        Err(Failure::new(
+            ErrorKind::Conflict,
+            format!("{who} is using {name}; end it first, or use another data directory"),
+        ))
+    };
+    match directory.claim(SERVE, &session.terminal).await? {
+        Claim::Own => {}
+        Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
+        Claim::Busy(holder) => return in_use(holder.to_string()),
+    }
+    // Before the stores are opened, which may take long: an address that is taken is told at once.
+    let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+    let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
+    let engine = open_engine(session, &directory).await?;
+    tell_missing_tokens(session)?;
+    let schema = graphql::schema(engine.clone(), Limits::default());
+    let stop = http::stop_signal()?;
+    let announcement = directory.announce(&url, &config.digest)?;
+    session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
+    let embedding = tokio::spawn(embed_in_background(engine.clone()));
+    let served =
+        http::serve(engine, schema, listener, Access { token: config.server_token.secret.clone() }, stop).await;
+    embedding.abort();
+    drop(announcement);
+    Ok(served?)
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let reason = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program does".to_owned(),
+        _ => reason(error),
+    };
+    Failure::new(
+        ErrorKind::Conflict,
+        format!("the server cannot listen on {address}: {reason}; choose another address with --listen"),
+    )
+}
+
+/// Where clients on this machine find the server.
+fn url_of(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("{SCHEME}{}", SocketAddr::new(ip, address.port()))
+}
+
+fn tell_missing_tokens(session: &Session) -> Result<()> {
+    for (forge, token) in session.config()?.forges() {
+        if let Some(variable) = token.missing() {
+            let url = config::address(forge);
+            session
+                .terminal
+                .note(format_args!("{variable} is not set: what is stored can be read, but not synced with {url}"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes vectors whenever documents wait for them: at the start, and after every task that may have brought some.
+async fn embed_in_background(engine: Engine) {
+    let mut looked = None;
+    let mut look = tokio::time::interval(LOOK);
+    loop {
+        look.tick().await;
+        let tasks = engine.all_tasks();
+        if tasks.iter().any(|task| task.status == TaskStatus::Running) {
+            continue;
+        }
+        let newest = tasks.iter().filter(|task| task.kind != TaskKind::Embed).map(|task| task.id).max();
+        if looked == Some(newest) {
+            continue;
+        }
+        match embed_waiting(&engine).await {
+            Ok(()) => looked = Some(newest),
+            Err(error) => {
+                tracing::warn!(%error, "no vectors for now; trying again in {} s", PAUSE.as_secs());
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
+    let coverage = engine.stats().await?.coverage;
+    if coverage.embedded >= coverage.documents {
+        return Ok(());
+    }
+    tracing::info!(documents = coverage.documents - coverage.embedded, "making vectors");
+    let id = engine.start_embed()?.id;
+    let Some(mut task) = engine.watch_task(id) else { return Ok(()) };
+    // The sender lives as long as the engine, and so does this.
+    let ended = task.wait_for(|task| task.status != TaskStatus::Running).await;
+    ended.ok().and_then(|task| task.error.clone()).map_or(Ok(()), Err)
+}

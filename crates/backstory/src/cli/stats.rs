@@ -1,0 +1,79 @@
+//! `stats`
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Session;
+use crate::{client::Client, failure::Result, output::thousands};
+
+const STATS: &str = include_str!("../../../../queries/graphql/stats.graphql");
+
+/// Show how much there is of everything, and how much of it search by meaning covers
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n  backstory stats")]
+pub(super) struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    stats: Stats,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Stats {
+    projects: u64,
+    issues: u64,
+    merge_requests: u64,
+    discussions: u64,
+    notes: u64,
+    people: u64,
+    labels: u64,
+    milestones: u64,
+    quads: u64,
+    coverage: Coverage,
+    model: String,
+    redactions: u64,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Coverage {
+    documents: u64,
+    embedded: u64,
+    passages: u64,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "stats", || Ok(())).await?;
+    let Answer { stats } = client.run(STATS, json!({})).await?;
+    if args.json {
+        return Ok(session.terminal.json(&stats)?);
+    }
+    let Coverage { documents, embedded, passages } = stats.coverage;
+    // An empty corpus is covered.
+    let percent = (embedded * 100).checked_div(documents).unwrap_or(100);
+    let rows = [
+        ("Projects", thousands(stats.projects)),
+        ("Issues", thousands(stats.issues)),
+        ("Merge Requests", thousands(stats.merge_requests)),
+        ("Discussions", thousands(stats.discussions)),
+        ("Notes", thousands(stats.notes)),
+        ("People", thousands(stats.people)),
+        ("Labels", thousands(stats.labels)),
+        ("Milestones", thousands(stats.milestones)),
+        ("Statements", thousands(stats.quads)),
+        ("Secrets replaced", thousands(stats.redactions)),
+        ("Documents", thousands(documents)),
+        (
+            "Embedded",
+            format!("{} ({percent}%), {} passages by {}", thousands(embedded), thousands(passages), stats.model),
+        ),
+    ];
+    for (name, value) in rows {
+        session.terminal.line(format_args!("{:<18}{value}", format!("{name}:")))?;
+    }
+    Ok(())
+}

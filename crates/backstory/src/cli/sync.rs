@@ -1,0 +1,90 @@
+//! `sync`
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    task::{self, Task},
+};
+use crate::{client::Client, failure::Result, output::counted};
+
+const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
+
+/// Read what is new at the forges
+///
+/// The first time that is everything. Text can be searched as soon as it has been read; vectors for search by meaning
+/// come with 'backstory embed', or in the background of 'backstory serve'.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory sync
+  backstory sync --full
+  backstory sync --project group/project")]
+pub(super) struct Args {
+    /// Read everything again, and drop what is gone
+    #[arg(long)]
+    full: bool,
+    /// Stop a sync that is at work, and start over
+    #[arg(long)]
+    force: bool,
+    /// Only this project, several times for several
+    #[arg(long = "project", value_name = "GROUP/PROJECT")]
+    projects: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    sync: Task,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let config = session.config()?;
+    for project in &args.projects {
+        config.require_project(project)?;
+    }
+    let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
+    let variables = json!({ "projects": args.projects, "full": args.full, "force": args.force });
+    let answer: Answer = client.run(SYNC, variables).await?;
+    let mut summary = task::follow(&client, answer.sync).await?;
+    let coverage = task::coverage(&client).await?;
+    if args.json {
+        summary["documents_waiting"] = coverage.waiting().into();
+        return Ok(session.terminal.json(&summary)?);
+    }
+    session.terminal.line(sentence(&summary))?;
+    task::tell_waiting(&session.terminal, &client, coverage);
+    Ok(())
+}
+
+/// `1 issue, 0 merge requests updated; 3 discussions refetched`
+pub(super) fn sentence(summary: &Value) -> String {
+    let changed = |kind: &str| summary["changed"][kind].as_u64().unwrap_or(0);
+    let told = |key: &str| summary[key].as_u64().unwrap_or(0);
+    let (issues, requests, refetched) = (changed("issue"), changed("merge_request"), told("discussions_refetched"));
+    let mut parts = if issues + requests + refetched == 0 {
+        vec!["0 issues, 0 MRs updated".to_owned()]
+    } else {
+        vec![
+            format!(
+                "{}, {} updated",
+                counted(issues, "issue", "issues"),
+                counted(requests, "merge request", "merge requests")
+            ),
+            format!("{} refetched", counted(refetched, "discussion", "discussions")),
+        ]
+    };
+    let mut also = |count: u64, one: &str, many: &str, what: &str| {
+        if count > 0 {
+            parts.push(format!("{} {what}", counted(count, one, many)));
+        }
+    };
+    also(told("gone"), "item", "items", "gone");
+    also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
+    let secrets = summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum());
+    also(secrets, "secret", "secrets", "replaced");
+    parts.join("; ")
+}

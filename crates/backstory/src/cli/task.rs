@@ -1,0 +1,156 @@
+//! Long work: started by a mutation, followed until it ends.
+
+use std::time::Duration;
+
+use backstory_engine::error::ErrorKind;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    client::Client,
+    error_table,
+    failure::{Failure, Result},
+    output::{Progress, Step, Terminal, counted},
+};
+
+const TASK: &str = include_str!("../../../../queries/graphql/task.graphql");
+const TASKS: &str = include_str!("../../../../queries/graphql/tasks.graphql");
+const STATS: &str = include_str!("../../../../queries/graphql/coverage.graphql");
+
+/// Times between two looks at a task: short ones first, because most work is done soon.
+const LOOKS: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(150)];
+
+/// A task, as the API tells of it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Task {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) kind: String,
+    pub(super) status: Status,
+    pub(super) phase: String,
+    pub(super) done: u64,
+    pub(super) total: Option<u64>,
+    pub(super) note: Option<String>,
+    error: Option<TaskError>,
+    summary: Option<Value>,
+}
+
+/// How a task or run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all(deserialize = "UPPERCASE", serialize = "lowercase"))]
+pub(super) enum Status {
+    Running,
+    Succeeded,
+    Failed,
+}
+
+#[derive(Debug, Deserialize)]
+struct TaskError {
+    code: String,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct TaskAnswer {
+    task: Option<Task>,
+}
+
+#[derive(Deserialize)]
+struct TasksAnswer {
+    tasks: Vec<Task>,
+}
+
+#[derive(Deserialize)]
+struct StatsAnswer {
+    stats: StatsPart,
+}
+
+#[derive(Deserialize)]
+struct StatsPart {
+    coverage: Coverage,
+}
+
+/// How many documents vector search can find.
+#[derive(Clone, Copy, Debug, Deserialize, serde::Serialize)]
+pub(super) struct Coverage {
+    pub(super) documents: u64,
+    pub(super) embedded: u64,
+}
+
+impl Coverage {
+    /// Documents without vectors.
+    pub(super) fn waiting(self) -> u64 {
+        self.documents.saturating_sub(self.embedded)
+    }
+}
+
+/// Follows a task until it ends; what it did.
+///
+/// # Errors
+/// It failed, or Ctrl-C was pressed.
+pub(super) async fn follow(client: &Client, task: Task) -> Result<Value> {
+    let mut progress = Progress::new();
+    let kind = task.kind.to_lowercase();
+    let ended = tokio::select! {
+        ended = until_ended(client, task, &mut progress) => ended,
+        pressed = tokio::signal::ctrl_c() => {
+            pressed?;
+            Err(interrupted(client, &kind))
+        }
+    };
+    progress.clear();
+    let task = ended?;
+    match task.error {
+        Some(error) => Err(Failure::new(error_table::kind(&error.code), error.message)),
+        None => Ok(task.summary.unwrap_or_default()),
+    }
+}
+
+async fn until_ended(client: &Client, mut task: Task, progress: &mut Progress) -> Result<Task> {
+    let mut looks = LOOKS.iter();
+    let mut wait = Duration::ZERO;
+    while task.status == Status::Running {
+        let Task { phase, done, total, note, .. } = &task;
+        progress.show(&Step { phase, done: *done, total: *total, note: note.as_deref() });
+        wait = looks.next().copied().unwrap_or(wait);
+        tokio::time::sleep(wait).await;
+        let answer: TaskAnswer = client.run(TASK, json!({ "id": task.id })).await?;
+        let gone =
+            || Failure::new(ErrorKind::Internal, "the server has forgotten the task; see 'backstory sync-status'");
+        task = answer.task.ok_or_else(gone)?;
+    }
+    Ok(task)
+}
+
+fn interrupted(client: &Client, kind: &str) -> Failure {
+    Failure::interrupted(if client.is_there() {
+        format!("no longer following the {kind}; the server goes on with it")
+    } else {
+        format!("the {kind} was interrupted; what it has done so far is kept, and the next one goes on from there")
+    })
+}
+
+/// The task of a kind that is at work already.
+pub(super) async fn running(client: &Client, kind: &str) -> Result<Option<Task>> {
+    let answer: TasksAnswer = client.run(TASKS, json!({})).await?;
+    Ok(answer.tasks.into_iter().find(|task| task.kind == kind && task.status == Status::Running))
+}
+
+/// How many documents have vectors.
+pub(super) async fn coverage(client: &Client) -> Result<Coverage> {
+    let answer: StatsAnswer = client.run(STATS, json!({})).await?;
+    Ok(answer.stats.coverage)
+}
+
+/// Says what is to be done about documents without vectors.
+pub(super) fn tell_waiting(terminal: &Terminal, client: &Client, coverage: Coverage) {
+    let waiting = match coverage.waiting() {
+        0 => return,
+        1 => "1 document waits for its vectors".to_owned(),
+        many => format!("{} wait for their vectors", counted(many, "document", "documents")),
+    };
+    let remedy =
+        if client.is_there() { "the server makes them in the background" } else { "'backstory embed' makes them" };
+    terminal.note(format_args!("{waiting}; text search finds them already, {remedy}"));
+}

@@ -1,0 +1,262 @@
+//! The configuration: a TOML file and the environment variables that it names. Nothing else reads the environment.
+
+mod file;
+mod wrong;
+
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use backstory_engine::{
+    embed,
+    model::digest::sha256_hex,
+    settings::{Forge, Settings},
+    sources::forge,
+};
+use secrecy::SecretString;
+
+use crate::failure::{Failure, Result, reason};
+use file::File;
+use wrong::Source;
+
+/// Name of the file in the working directory.
+pub(crate) const FILE: &str = "backstory.toml";
+/// Address of the server, unless configured otherwise.
+pub(crate) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7373);
+
+/// The configuration.
+pub(crate) struct Config {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// SHA-256 of the file, which tells whether a running server has read the same one.
+    pub(crate) digest: String,
+    /// What the use cases are told.
+    pub(crate) settings: Settings,
+    /// Where the stores are.
+    pub(crate) data_dir: PathBuf,
+    /// Address of the server.
+    pub(crate) listen: SocketAddr,
+    /// What the server's clients must show.
+    pub(crate) server_token: Credential,
+    /// Of each forge, in the order of the settings.
+    pub(crate) forge_tokens: Vec<Credential>,
+    /// Of the embedding provider.
+    pub(crate) embedding_key: Credential,
+}
+
+/// A secret that an environment variable holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Credential {
+    /// Name of the variable; `None` if none is configured.
+    pub(crate) variable: Option<String>,
+    /// What it holds; `None` if it is not set, or empty.
+    pub(crate) secret: Option<SecretString>,
+}
+
+impl Credential {
+    fn of(variable: Option<String>) -> Self {
+        let secret = variable.as_deref().and_then(environment).map(SecretString::from);
+        Self { variable, secret }
+    }
+
+    /// Name of the variable that should be set but is not.
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.variable.as_deref().filter(|_| self.secret.is_none())
+    }
+}
+
+/// Which configuration, as the command line says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Choice<'a> {
+    /// The file, instead of the usual places.
+    pub(crate) config: Option<&'a Path>,
+    /// The data directory, instead of the configured one.
+    pub(crate) data_dir: Option<&'a Path>,
+}
+
+impl Config {
+    /// Reads the configuration.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub(crate) fn load(choice: Choice<'_>) -> Result<Self> {
+        let path = find(choice.config)?;
+        let text = read(&path)?;
+        let source = Source { path: &path, text: &text };
+        let file = File::parse(source)?;
+        let forge_tokens: Vec<Credential> =
+            file.forges.iter().map(|forge| Credential::of(forge.token_env.clone())).collect();
+        let embedding_key = Credential::of(file.embedding.api_key_env);
+        let data_dir = match (choice.data_dir, file.data_dir) {
+            (Some(chosen), _) => chosen.to_owned(),
+            (None, Some(configured)) => below(path.parent().unwrap_or(Path::new("")), &configured)?,
+            (None, None) => default_data_dir()?,
+        };
+        let forges = file.forges.into_iter().zip(&forge_tokens).map(|(forge, token)| Forge {
+            kind: forge.kind,
+            connection: forge::Settings {
+                requests_per_second: forge.requests_per_second,
+                ..forge::Settings::new(forge.base_url, token.secret.clone())
+            },
+            projects: forge.projects,
+        });
+        let settings = Settings {
+            forges: forges.collect(),
+            embedding: embed::Settings {
+                provider: file.embedding.provider,
+                model: file.embedding.model,
+                base_url: file.embedding.base_url,
+                api_key: embedding_key.secret.clone(),
+                dimension: file.embedding.dimension,
+                threads: file.embedding.threads,
+            },
+            ranking: file.ranking,
+        };
+        Ok(Self {
+            digest: sha256_hex(&text),
+            settings,
+            data_dir,
+            listen: file.listen.unwrap_or(LISTEN),
+            server_token: Credential::of(file.server_token_env),
+            forge_tokens,
+            embedding_key,
+            path,
+        })
+    }
+
+    /// Every forge with its token.
+    pub(crate) fn forges(&self) -> impl Iterator<Item = (&Forge, &Credential)> {
+        self.settings.forges.iter().zip(&self.forge_tokens)
+    }
+
+    /// Refuses to go on without the tokens of the forges that have these projects; of all forges if none is named.
+    ///
+    /// # Errors
+    /// The variable of a token is not set.
+    pub(crate) fn require_tokens(&self, projects: &[String]) -> Result<()> {
+        let concerned = |forge: &Forge| projects.is_empty() || forge.projects.iter().any(|p| projects.contains(p));
+        match self
+            .forges()
+            .filter(|(forge, _)| concerned(forge))
+            .find_map(|(forge, token)| Some((forge, token.missing()?)))
+        {
+            Some((forge, variable)) => Err(Failure::configuration(unset(
+                variable,
+                &format!("a token for {} with the scope read_api", address(forge)),
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to go on without the key of the embedding provider.
+    ///
+    /// # Errors
+    /// Its variable is not set.
+    pub(crate) fn require_embedding_key(&self) -> Result<()> {
+        match self.embedding_key.missing() {
+            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the embedding provider"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a project that is not configured.
+    ///
+    /// # Errors
+    /// It is not, and which are.
+    pub(crate) fn require_project(&self, project: &str) -> Result<()> {
+        let known: Vec<&str> = self.settings.projects().map(|(_, known)| known).collect();
+        if known.contains(&project) {
+            return Ok(());
+        }
+        let hint = match wrong::nearest(project, known.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("known projects: {}", known.join(", ")),
+        };
+        Err(Failure::usage(format!("the project {project} is not configured in {}; {hint}", self.path.display())))
+    }
+}
+
+/// Address of a forge, as people write it.
+pub(crate) fn address(forge: &Forge) -> &str {
+    forge.connection.base_url.as_str().trim_end_matches('/')
+}
+
+/// The sentence for a variable that must be set.
+pub(crate) fn unset(variable: &str, what: &str) -> String {
+    format!("the environment variable {variable} is not set; put {what} into it: export {variable}=...")
+}
+
+/// Value of an environment variable; an empty one counts as none.
+#[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn find(chosen: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = chosen {
+        return Ok(path.to_owned());
+    }
+    let here = PathBuf::from(FILE);
+    if here.exists() {
+        return Ok(here);
+    }
+    let personal = home_for("XDG_CONFIG_HOME", ".config").map(|home| home.join("backstory/config.toml"));
+    match personal {
+        Some(path) if path.exists() => Ok(path),
+        Some(path) => Err(Failure::configuration(format!(
+            "there is no configuration: neither ./{FILE} nor {} exists; run 'backstory init' to write one, or name one \
+             with --config",
+            path.display()
+        ))),
+        None => Err(Failure::configuration(format!(
+            "there is no configuration: ./{FILE} does not exist; run 'backstory init' to write one, or name one with \
+             --config"
+        ))),
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| {
+        let name = path.display();
+        Failure::configuration(match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("the configuration {name} does not exist; run 'backstory init --config {name}' to write it")
+            }
+            io::ErrorKind::InvalidData => format!("the configuration {name} is not text in UTF-8; save it as UTF-8"),
+            _ => format!("the configuration {name} cannot be read: {}", reason(&error)),
+        })
+    })
+}
+
+/// The directory that a variable names, or that one of the home directory.
+fn home_for(variable: &str, usual: &str) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let named = environment(variable).map(PathBuf::from).and_then(absolute);
+    named.or_else(|| environment("HOME").map(|home| Path::new(&home).join(usual)))
+}
+
+/// A path of the configuration file: relative to the file, `~/` is the home directory.
+fn below(directory: &Path, path: &str) -> Result<PathBuf> {
+    let Some(rest) = path.strip_prefix("~/") else { return Ok(directory.join(path)) };
+    let home = environment("HOME").ok_or_else(|| {
+        Failure::configuration(format!("data_dir is {path}, but HOME is not set; write the whole path"))
+    })?;
+    Ok(Path::new(&home).join(rest))
+}
+
+fn default_data_dir() -> Result<PathBuf> {
+    home_for("XDG_DATA_HOME", ".local/share").map(|home| home.join("backstory")).ok_or_else(|| {
+        Failure::configuration("there is no place for the data: HOME is not set; name a directory with --data-dir")
+    })
+}
+
+/// Reads `127.0.0.1:7373`, `[::1]:7373` or `localhost:7373`.
+///
+/// # Errors
+/// What an address looks like.
+pub(crate) fn parse_address(text: &str) -> std::result::Result<SocketAddr, String> {
+    let numeric = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    numeric.parse().map_err(|_| format!("'{text}' is no address to listen on; write 127.0.0.1:7373"))
+}

@@ -1,0 +1,302 @@
+//! The configuration file as it is written, and what must hold for it.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use backstory_engine::{
+    embed::Provider,
+    model::id::is_project_path,
+    settings::{ForgeKind, Ranking},
+    sources::forge::DEFAULT_REQUESTS_PER_SECOND,
+};
+use serde::Deserialize;
+use toml::Spanned;
+use url::Url;
+
+use super::{parse_address, wrong::Source};
+use crate::failure::{Failure, Result};
+
+/// More requests per second than this are a slip of the finger; 0 means no limit.
+const MAX_REQUESTS_PER_SECOND: u32 = 10_000;
+/// More threads than this are a slip of the finger.
+const MAX_THREADS: usize = 1_024;
+/// No model has longer vectors.
+const MAX_DIMENSION: usize = 16_384;
+/// What each leg weighs unless configured otherwise.
+const WEIGHT: f32 = 0.5;
+/// What access tokens and keys begin with.
+const TOKEN_BEGINNINGS: [&str; 10] =
+    ["glpat-", "gloas-", "gldt-", "glcbt-", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "xox"];
+/// How long a random text is that could be a token.
+const TOKEN_LENGTH: usize = 20;
+
+/// The file, checked.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) forges: Vec<Forge>,
+    pub(super) embedding: Embedding,
+    pub(super) ranking: Ranking,
+    pub(super) data_dir: Option<String>,
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) server_token_env: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Forge {
+    pub(super) kind: ForgeKind,
+    pub(super) base_url: Url,
+    pub(super) token_env: Option<String>,
+    pub(super) projects: Vec<String>,
+    pub(super) requests_per_second: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Embedding {
+    pub(super) provider: Provider,
+    pub(super) model: Option<String>,
+    pub(super) base_url: Option<Url>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) dimension: Option<usize>,
+    pub(super) threads: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileToml {
+    data_dir: Option<Spanned<String>>,
+    #[serde(default)]
+    forge: Vec<Spanned<ForgeToml>>,
+    #[serde(default)]
+    embedding: EmbeddingToml,
+    #[serde(default)]
+    search: SearchToml,
+    #[serde(default)]
+    server: ServerToml,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForgeToml {
+    kind: Spanned<String>,
+    base_url: Spanned<String>,
+    token_env: Option<Spanned<String>>,
+    projects: Spanned<Vec<Spanned<String>>>,
+    requests_per_second: Option<Spanned<u32>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct EmbeddingToml {
+    provider: Provider,
+    model: Option<Spanned<String>>,
+    base_url: Option<Spanned<String>>,
+    api_key_env: Option<Spanned<String>>,
+    dimension: Option<Spanned<usize>>,
+    threads: Option<Spanned<usize>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SearchToml {
+    ranking: RankingToml,
+    weights: Option<Spanned<WeightsToml>>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RankingToml {
+    #[default]
+    Rrf,
+    Weighted,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightsToml {
+    semantic: f32,
+    lexical: f32,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ServerToml {
+    listen: Option<Spanned<String>>,
+    token_env: Option<Spanned<String>>,
+}
+
+impl File {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub(super) fn parse(source: Source<'_>) -> Result<Self> {
+        let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(&error))?;
+        let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
+        if forges.is_empty() {
+            return Err(source.wrong_altogether(
+                "there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)",
+            ));
+        }
+        if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
+            return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
+        }
+        source.no_project_twice(&forges)?;
+        let listen = file.server.listen.map(|listen| {
+            parse_address(listen.get_ref()).map_err(|wrong| source.wrong(listen.span(), format!("listen: {wrong}")))
+        });
+        Ok(Self {
+            forges: forges.into_iter().map(|(forge, _)| forge).collect(),
+            embedding: source.embedding(file.embedding)?,
+            ranking: source.ranking(&file.search)?,
+            data_dir: file.data_dir.map(Spanned::into_inner),
+            listen: listen.transpose()?,
+            server_token_env: source.variable("token_env", file.server.token_env)?,
+        })
+    }
+}
+
+/// A project's path and where it stands.
+type Place = (String, std::ops::Range<usize>);
+
+impl Source<'_> {
+    fn forge(self, forge: Spanned<ForgeToml>) -> Result<(Forge, Vec<Place>)> {
+        let forge = forge.into_inner();
+        let kind = self.kind(&forge.kind)?;
+        let base_url = self.address("base_url", &forge.base_url, "https://gitlab.example.com")?;
+        let token_env = self.variable("token_env", forge.token_env)?;
+        if forge.projects.get_ref().is_empty() {
+            let what = "projects is empty; name at least one, like \"group/project\"";
+            return Err(self.wrong(forge.projects.span(), what));
+        }
+        let mut places = Vec::new();
+        for project in forge.projects.into_inner() {
+            let span = project.span();
+            let path = project.into_inner();
+            // A path without a group is a user or a group, not a project.
+            if !is_project_path(&path) || !path.contains('/') {
+                let what = format!("projects: '{path}' is no path of a project; write group/project");
+                return Err(self.wrong(span, what));
+            }
+            places.push((path, span));
+        }
+        let requests_per_second = match forge.requests_per_second {
+            Some(limit) if *limit.get_ref() > MAX_REQUESTS_PER_SECOND => {
+                let what = format!(
+                    "requests_per_second is {}; it must be 0 (no limit) to {MAX_REQUESTS_PER_SECOND}",
+                    limit.get_ref()
+                );
+                return Err(self.wrong(limit.span(), what));
+            }
+            Some(limit) => limit.into_inner(),
+            None => DEFAULT_REQUESTS_PER_SECOND,
+        };
+        let projects = places.iter().map(|(path, _)| path.clone()).collect();
+        Ok((Forge { kind, base_url, token_env, projects, requests_per_second }, places))
+    }
+
+    fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {
+        match kind.get_ref().as_str() {
+            "gitlab" => Ok(ForgeKind::Gitlab),
+            other => Err(self.wrong(kind.span(), format!("kind is '{other}', but only 'gitlab' can be read"))),
+        }
+    }
+
+    fn no_project_twice(self, forges: &[(Forge, Vec<Place>)]) -> Result<()> {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        for (path, span) in forges.iter().flat_map(|(_, places)| places) {
+            if seen.insert(path, span.start).is_some() {
+                return Err(self.wrong(span.clone(), format!("projects: {path} is named twice; keep one")));
+            }
+        }
+        Ok(())
+    }
+
+    fn embedding(self, embedding: EmbeddingToml) -> Result<Embedding> {
+        let example = match embedding.provider {
+            Provider::OpenAi => "https://api.openai.com/v1",
+            Provider::Bundled | Provider::Ollama => "http://127.0.0.1:11434",
+        };
+        if let Some(model) = embedding.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
+            return Err(self.wrong(model.span(), "model is empty; name one, or remove the key for the usual one"));
+        }
+        let base_url = embedding.base_url.map(|url| self.address("base_url", &url, example)).transpose()?;
+        Ok(Embedding {
+            provider: embedding.provider,
+            model: embedding.model.map(Spanned::into_inner),
+            base_url,
+            api_key_env: self.variable("api_key_env", embedding.api_key_env)?,
+            dimension: self.bounded("dimension", embedding.dimension, MAX_DIMENSION)?,
+            threads: self.bounded("threads", embedding.threads, MAX_THREADS)?,
+        })
+    }
+
+    fn bounded(self, key: &str, value: Option<Spanned<usize>>, max: usize) -> Result<Option<usize>> {
+        let Some(value) = value else { return Ok(None) };
+        if (1..=max).contains(value.get_ref()) {
+            return Ok(Some(value.into_inner()));
+        }
+        Err(self.wrong(value.span(), format!("{key} is {}; it must be 1 to {max}", value.get_ref())))
+    }
+
+    fn ranking(self, search: &SearchToml) -> Result<Ranking> {
+        match (search.ranking, &search.weights) {
+            (RankingToml::Rrf, None) => Ok(Ranking::Rrf),
+            (RankingToml::Rrf, Some(weights)) => {
+                let what = "weights count only with ranking = \"weighted\"; set that, or remove them";
+                Err(self.wrong(weights.span(), what))
+            }
+            (RankingToml::Weighted, None) => Ok(Ranking::Weighted { semantic: WEIGHT, lexical: WEIGHT }),
+            (RankingToml::Weighted, Some(weights)) => {
+                let WeightsToml { semantic, lexical } = *weights.get_ref();
+                let within = |weight: f32| (0.0..=1.0).contains(&weight);
+                if !(within(semantic) && within(lexical)) || semantic + lexical == 0.0 {
+                    let what = "weights must be 0 to 1, and not both 0";
+                    return Err(self.wrong(weights.span(), what));
+                }
+                Ok(Ranking::Weighted { semantic, lexical })
+            }
+        }
+    }
+
+    fn address(self, key: &str, text: &Spanned<String>, example: &str) -> Result<Url> {
+        let wrong = |what: &str| Err(self.wrong(text.span(), format!("{key} {what}; write it like {example}")));
+        let Ok(url) = text.get_ref().trim().parse::<Url>() else { return wrong("is no address") };
+        if !matches!(url.scheme(), "http" | "https") {
+            return wrong("must begin with https:// or http://");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return wrong("holds a user name or password, which must not stand in a file");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return wrong("must not have a query or a fragment");
+        }
+        Ok(url)
+    }
+
+    /// The name of an environment variable. A text that may be a secret is not repeated.
+    fn variable(self, key: &str, name: Option<Spanned<String>>) -> Result<Option<String>> {
+        let Some(name) = name else { return Ok(None) };
+        let wrong = |what: String| -> Failure { self.wrong(name.span(), what) };
+        let text = name.get_ref();
+        if looks_like_a_secret(text) {
+            return Err(wrong(format!(
+                "{key} looks like a token itself; write the name of the environment variable that holds it, not the \
+                 token, and revoke the token if others could read this file"
+            )));
+        }
+        let mut chars = text.chars();
+        let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        if !begins || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(wrong(format!("{key} is no name of an environment variable; write one like GITLAB_TOKEN")));
+        }
+        Ok(Some(name.into_inner()))
+    }
+}
+
+fn looks_like_a_secret(text: &str) -> bool {
+    let has = |class: fn(&char) -> bool| text.chars().any(|c| class(&c));
+    let random = text.len() >= TOKEN_LENGTH
+        && has(char::is_ascii_lowercase)
+        && has(char::is_ascii_uppercase)
+        && has(char::is_ascii_digit);
+    random || TOKEN_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
+}

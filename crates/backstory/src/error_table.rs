@@ -1,0 +1,61 @@
+//! The one table of what a kind of failure is called outside: exit code of the command line, HTTP status, GraphQL code.
+
+use axum::http::StatusCode;
+use backstory_engine::error::ErrorKind;
+
+/// Name of the GraphQL error extension that carries the code.
+pub(crate) const CODE: &str = "code";
+
+/// How one kind of failure appears.
+struct Row {
+    exit: u8,
+    status: StatusCode,
+    code: &'static str,
+}
+
+/// Every kind of failure.
+const KINDS: [ErrorKind; 8] = [
+    ErrorKind::Invalid,
+    ErrorKind::NotFound,
+    ErrorKind::Conflict,
+    ErrorKind::Configuration,
+    ErrorKind::Upstream,
+    ErrorKind::Timeout,
+    ErrorKind::Newer,
+    ErrorKind::Internal,
+];
+
+/// Exit codes: 1 failure, 2 usage, 3 configuration or credentials.
+fn row(kind: ErrorKind) -> Row {
+    let (exit, status, code) = match kind {
+        ErrorKind::Invalid => (2, StatusCode::BAD_REQUEST, "INVALID"),
+        ErrorKind::NotFound => (1, StatusCode::NOT_FOUND, "NOT_FOUND"),
+        ErrorKind::Conflict => (1, StatusCode::CONFLICT, "CONFLICT"),
+        ErrorKind::Configuration => (3, StatusCode::INTERNAL_SERVER_ERROR, "CONFIGURATION"),
+        ErrorKind::Upstream => (1, StatusCode::BAD_GATEWAY, "UPSTREAM"),
+        ErrorKind::Timeout => (1, StatusCode::GATEWAY_TIMEOUT, "TIMEOUT"),
+        ErrorKind::Newer => (1, StatusCode::INTERNAL_SERVER_ERROR, "NEWER"),
+        ErrorKind::Internal => (1, StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
+    };
+    Row { exit, status, code }
+}
+
+/// What the command line exits with.
+pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
+    row(kind).exit
+}
+
+/// What an HTTP answer that is not GraphQL has as its status.
+pub(crate) fn http_status(kind: ErrorKind) -> StatusCode {
+    row(kind).status
+}
+
+/// What a GraphQL error has in `extensions.code`.
+pub(crate) fn code(kind: ErrorKind) -> &'static str {
+    row(kind).code
+}
+
+/// The kind of failure that a GraphQL code stands for; a code that is not known stands for an internal one.
+pub(crate) fn kind(code: &str) -> ErrorKind {
+    KINDS.into_iter().find(|kind| row(*kind).code == code).unwrap_or(ErrorKind::Internal)
+}

@@ -1,0 +1,77 @@
+//! Why a command ends without having done what it was asked to.
+
+use std::io;
+
+use backstory_engine::error::{Error, ErrorKind};
+
+use crate::error_table;
+
+/// Exit code of a command whose report says that something is wrong.
+const FAILED: u8 = 1;
+/// Exit code of a command that Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// A failure: what to tell, and what to exit with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// One sentence that names the thing, what is wrong and what to do; nothing if all has been said.
+    pub(crate) message: Option<String>,
+    /// 1 failure, 2 usage, 3 configuration or credentials, 130 interrupted.
+    pub(crate) code: u8,
+}
+
+impl Failure {
+    /// A failure of a kind.
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), code: error_table::exit_code(kind) }
+    }
+
+    /// The command line asks for what makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// The configuration or credentials must change.
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Configuration, message)
+    }
+
+    /// The report that was printed says what is wrong.
+    pub(crate) fn reported() -> Self {
+        Self { message: None, code: FAILED }
+    }
+
+    /// Ctrl-C ended it.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), code: INTERRUPTED }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(error.kind, error.message)
+    }
+}
+
+/// What went wrong while writing to the terminal; files and sockets have failures that name them.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // Whoever read the output has seen enough: `backstory list issues | head`.
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self { message: None, code: 0 };
+        }
+        Self::new(ErrorKind::Internal, format!("the output cannot be written: {error}"))
+    }
+}
+
+/// What every command returns.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// What the system says is wrong with a file, to stand in a sentence.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    // Without the system's number for it.
+    let words = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = words.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}

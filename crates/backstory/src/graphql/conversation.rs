@@ -1,0 +1,299 @@
+//! Discussions and their notes.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
+use backstory_engine::model::{
+    entity::{Discussion as DiscussionItem, Note as NoteItem, Position as PositionItem},
+    id::{NodeId, ThreadId},
+};
+
+use super::{
+    loaders,
+    names::NoteKind,
+    node::Links,
+    page::{self, DEFAULT_PAGE, MAX_PAGE},
+    person::Person,
+    scalar::DateTime,
+    thread::Thread,
+};
+
+/// Most notes of one discussion in an answer.
+const MAX_NOTES: usize = 1_000;
+
+/// A discussion.
+pub(crate) struct Discussion {
+    thread: ThreadId,
+    id: String,
+    links: Links,
+    /// Present if it was read with the others of its issue or merge request.
+    found: Option<Arc<DiscussionItem>>,
+}
+
+impl Discussion {
+    pub(super) fn new(thread: ThreadId, id: String) -> Self {
+        let links = Links::of(NodeId::Discussion { thread: thread.clone(), id: id.clone() });
+        Self { thread, id, links, found: None }
+    }
+
+    pub(super) fn found(discussion: Arc<DiscussionItem>) -> Self {
+        let found = Self::new(discussion.thread.clone(), discussion.id.clone());
+        Self { found: Some(discussion), ..found }
+    }
+
+    pub(super) async fn item(&self, ctx: &Context<'_>) -> Result<Option<Arc<DiscussionItem>>> {
+        match &self.found {
+            Some(discussion) => Ok(Some(discussion.clone())),
+            None => loaders::discussion(ctx, self.thread.clone(), self.id.clone()).await,
+        }
+    }
+
+    async fn read<T>(&self, ctx: &Context<'_>, read: impl FnOnce(&DiscussionItem) -> T) -> Result<Option<T>> {
+        Ok(self.item(ctx).await?.as_deref().map(read))
+    }
+}
+
+/// A discussion on an issue or merge request: a note and the replies to it.
+#[Object]
+impl Discussion {
+    /// Its reference, `acme/shop!7~6a9c17`.
+    pub(super) async fn id(&self) -> ID {
+        self.links.id().to_string().into()
+    }
+
+    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.item(ctx).await?.is_some())
+    }
+
+    /// The issue or merge request it is about.
+    async fn thread(&self) -> Thread {
+        self.thread.clone().into()
+    }
+
+    /// Whether it is a single comment that nobody can reply to.
+    async fn individual(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+        self.read(ctx, |discussion| discussion.individual).await
+    }
+
+    /// Whether it can be resolved.
+    async fn resolvable(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+        self.read(ctx, DiscussionItem::resolvable).await
+    }
+
+    /// Whether everything in it that can be resolved is.
+    async fn resolved(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+        self.read(ctx, DiscussionItem::resolved).await
+    }
+
+    /// Its notes, oldest first; at most 1,000.
+    #[graphql(complexity = "page::cost(first.map(|first| first.min(MAX_PAGE as i32)), DEFAULT_PAGE, child_complexity)")]
+    async fn notes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, 0 to 1,000; all if absent.")] first: Option<i32>,
+    ) -> Result<Vec<Note>> {
+        let first = match first.map(usize::try_from) {
+            None => MAX_NOTES,
+            Some(Ok(first)) if first <= MAX_NOTES => first,
+            Some(_) => return Err(page::invalid(format!("'first' must be 0 to {MAX_NOTES}")).into()),
+        };
+        let Some(discussion) = self.item(ctx).await? else { return Ok(vec![]) };
+        Ok((0..discussion.notes.len().min(first)).map(|at| Note::found(discussion.clone(), at)).collect())
+    }
+
+    /// How many notes it has.
+    async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<usize>> {
+        self.read(ctx, |discussion| discussion.notes.len()).await
+    }
+
+    /// Who began it; null for a deleted account.
+    async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
+        let author = self.read(ctx, |discussion| discussion.notes.first()?.author.clone()).await?;
+        Ok(author.flatten().map(Person::new))
+    }
+
+    /// When it began.
+    async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        Ok(self.read(ctx, |discussion| Some(discussion.notes.first()?.created_at.into())).await?.flatten())
+    }
+
+    /// When a note of it last changed.
+    async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        let newest = |discussion: &DiscussionItem| discussion.notes.iter().map(|note| note.updated_at).max();
+        Ok(self.read(ctx, newest).await?.flatten().map(DateTime::from))
+    }
+
+    /// Its first note at the forge.
+    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        self.read(ctx, |discussion| discussion.web_url.clone()).await
+    }
+
+    #[graphql(flatten)]
+    async fn links(&self) -> &Links {
+        &self.links
+    }
+}
+
+/// A note.
+pub(crate) struct Note {
+    thread: ThreadId,
+    id: u64,
+    links: Links,
+    /// Its discussion and place therein, if they are known already.
+    found: Option<(Arc<DiscussionItem>, usize)>,
+}
+
+impl Note {
+    pub(super) fn new(thread: ThreadId, id: u64) -> Self {
+        let links = Links::of(NodeId::Note { thread: thread.clone(), id });
+        Self { thread, id, links, found: None }
+    }
+
+    /// The note at a place of a discussion, which must have it.
+    fn found(discussion: Arc<DiscussionItem>, at: usize) -> Self {
+        let found = Self::new(discussion.thread.clone(), discussion.notes[at].id);
+        Self { found: Some((discussion, at)), ..found }
+    }
+
+    async fn place(&self, ctx: &Context<'_>) -> Result<Option<(Arc<DiscussionItem>, usize)>> {
+        if let Some(found) = &self.found {
+            return Ok(Some(found.clone()));
+        }
+        let all = loaders::discussions(ctx, self.thread.clone()).await?;
+        let place = |discussion: &Arc<DiscussionItem>| {
+            let at = discussion.notes.iter().position(|note| note.id == self.id)?;
+            Some((discussion.clone(), at))
+        };
+        Ok(all.iter().find_map(place))
+    }
+
+    async fn read<T>(&self, ctx: &Context<'_>, read: impl FnOnce(&NoteItem) -> T) -> Result<Option<T>> {
+        Ok(self.place(ctx).await?.map(|(discussion, at)| read(&discussion.notes[at])))
+    }
+}
+
+/// A note: one comment that a person wrote.
+#[Object]
+impl Note {
+    /// Its reference, `acme/shop!7#note_123`.
+    pub(super) async fn id(&self) -> ID {
+        self.links.id().to_string().into()
+    }
+
+    /// Whether backstory has read it. If others only refer to it, what its id does not tell is null.
+    pub(super) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.place(ctx).await?.is_some())
+    }
+
+    /// The discussion it is part of.
+    async fn discussion(&self, ctx: &Context<'_>) -> Result<Option<Discussion>> {
+        Ok(self.place(ctx).await?.map(|(discussion, _)| Discussion::found(discussion)))
+    }
+
+    /// The issue or merge request it is about.
+    async fn thread(&self) -> Thread {
+        self.thread.clone().into()
+    }
+
+    /// Whether it stands alone, in a thread or on the diff.
+    async fn kind(&self, ctx: &Context<'_>) -> Result<Option<NoteKind>> {
+        self.read(ctx, |note| note.kind.into()).await
+    }
+
+    /// Who wrote it; null for a deleted account.
+    async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
+        Ok(self.read(ctx, |note| note.author.clone()).await?.flatten().map(Person::new))
+    }
+
+    /// Text, Markdown.
+    async fn body(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        self.read(ctx, |note| note.body.clone()).await
+    }
+
+    /// When it was written.
+    async fn created_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        self.read(ctx, |note| note.created_at.into()).await
+    }
+
+    /// When it was last edited.
+    async fn updated_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        self.read(ctx, |note| note.updated_at.into()).await
+    }
+
+    /// Whether it can be resolved.
+    async fn resolvable(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+        self.read(ctx, |note| note.resolvable).await
+    }
+
+    /// Whether it is resolved.
+    async fn resolved(&self, ctx: &Context<'_>) -> Result<Option<bool>> {
+        self.read(ctx, |note| note.resolved).await
+    }
+
+    /// Who resolved it.
+    async fn resolved_by(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
+        Ok(self.read(ctx, |note| note.resolved_by.clone()).await?.flatten().map(Person::new))
+    }
+
+    /// When it was resolved.
+    async fn resolved_at(&self, ctx: &Context<'_>) -> Result<Option<DateTime>> {
+        Ok(self.read(ctx, |note| note.resolved_at.map(DateTime::from)).await?.flatten())
+    }
+
+    /// Where on the diff it stands.
+    async fn position(&self, ctx: &Context<'_>) -> Result<Option<Position>> {
+        Ok(self.read(ctx, |note| note.position.clone().map(Position::from)).await?.flatten())
+    }
+
+    /// Its place at the forge.
+    async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        // A discussion's address is that of its first note; only the fragment tells them apart.
+        let address = |discussion: &DiscussionItem| {
+            let page = discussion.web_url.split('#').next().unwrap_or_default();
+            format!("{page}#note_{}", self.id)
+        };
+        Ok(self.place(ctx).await?.map(|(discussion, _)| address(&discussion)))
+    }
+
+    #[graphql(flatten)]
+    async fn links(&self) -> &Links {
+        &self.links
+    }
+}
+
+/// Where on a diff a note stands: lines of `newPath` at `headSha`, or of `oldPath` at `baseSha`. Lines count from 1.
+#[derive(SimpleObject)]
+pub(crate) struct Position {
+    /// Path before the change.
+    old_path: String,
+    /// Path after the change.
+    new_path: String,
+    /// First line before the change; null if the note stands on added lines only.
+    old_line_start: Option<u32>,
+    /// Last line before the change.
+    old_line_end: Option<u32>,
+    /// First line after the change; null if the note stands on removed lines only.
+    new_line_start: Option<u32>,
+    /// Last line after the change.
+    new_line_end: Option<u32>,
+    /// Commit that the change starts from.
+    base_sha: Option<String>,
+    /// Commit that the change ends at.
+    head_sha: Option<String>,
+}
+
+impl From<PositionItem> for Position {
+    fn from(position: PositionItem) -> Self {
+        Self {
+            old_path: position.old_path,
+            new_path: position.new_path,
+            old_line_start: position.old_lines.map(|(start, _)| start),
+            old_line_end: position.old_lines.map(|(_, end)| end),
+            new_line_start: position.new_lines.map(|(start, _)| start),
+            new_line_end: position.new_lines.map(|(_, end)| end),
+            base_sha: position.base_sha,
+            head_sha: position.head_sha,
+        }
+    }
+}

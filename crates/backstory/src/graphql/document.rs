@@ -1,0 +1,189 @@
+//! What a document asks for, measured before it is validated: validation and execution follow every use of a fragment,
+//! so a few kilobytes of fragments that use each other could otherwise keep them busy for hours.
+
+use std::collections::HashMap;
+
+use async_graphql::parser::types::{ExecutableDocument, Field, Selection, SelectionSet};
+use backstory_engine::error::{Error, ErrorKind};
+
+use super::limits::Limits;
+
+/// Fields that answer about the schema.
+const INTROSPECTION: [&str; 2] = ["__schema", "__type"];
+/// Fields of introspection that are lists.
+const INTROSPECTED_LISTS: [&str; 7] =
+    ["types", "fields", "args", "inputFields", "interfaces", "possibleTypes", "enumValues"];
+/// Fields of the query type that read everything there is.
+const LONG: [&str; 2] = ["check", "digest"];
+
+/// What a selection asks for, with that of the fragments it uses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    selections: usize,
+    aliases: usize,
+    depth: usize,
+    /// Lists within each other, were this a part of introspection.
+    lists: usize,
+    /// Lists within each other in what is a part of introspection.
+    introspected_lists: usize,
+    long: bool,
+}
+
+impl Size {
+    /// Of two selections beside each other.
+    fn beside(self, other: Self) -> Self {
+        Self {
+            selections: self.selections.saturating_add(other.selections),
+            aliases: self.aliases.saturating_add(other.aliases),
+            depth: self.depth.max(other.depth),
+            lists: self.lists.max(other.lists),
+            introspected_lists: self.introspected_lists.max(other.introspected_lists),
+            long: self.long || other.long,
+        }
+    }
+}
+
+/// Refuses a document that exceeds the limits; says whether it reads everything there is.
+///
+/// # Errors
+/// Which limit is exceeded, and by how much.
+pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<bool, Error> {
+    let mut measure = Measure { document, limits, fragments: HashMap::new() };
+    let mut total = Size::default();
+    for (_, operation) in document.operations.iter() {
+        total = total.beside(measure.set(&operation.node.selection_set.node, 0)?);
+    }
+    // Validation also visits fragments that no operation uses.
+    for name in document.fragments.keys() {
+        measure.fragment(name.as_str(), 0)?;
+    }
+    let limited = [
+        ("selects", total.selections, limits.selections, "fields"),
+        ("renames", total.aliases, limits.aliases, "fields"),
+        ("nests fields", total.depth, limits.depth, "levels deep"),
+        ("nests introspection", total.introspected_lists, limits.introspected_lists, "lists deep"),
+    ];
+    for (verb, found, limit, unit) in limited {
+        if found > limit {
+            return Err(invalid(format!("the document {verb} {found} {unit}; at most {limit} are allowed")));
+        }
+    }
+    Ok(total.long)
+}
+
+/// Refuses text whose brackets are nested so deep that parsing it could exhaust the stack.
+///
+/// # Errors
+/// The limit is exceeded.
+pub(super) fn check_nesting(text: &str, limits: &Limits) -> Result<(), Error> {
+    let mut depth = 0usize;
+    let mut rest = text.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            b'#' => rest = line_end(tail),
+            b'"' => {
+                rest = match tail {
+                    [b'"', b'"', block @ ..] => block_string_end(block),
+                    string => string_end(string),
+                }
+            }
+            _ => {}
+        }
+        if depth > limits.nesting {
+            return Err(invalid(format!("the document nests brackets more than {} deep", limits.nesting)));
+        }
+    }
+    Ok(())
+}
+
+fn line_end(text: &[u8]) -> &[u8] {
+    let length = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
+    &text[length..]
+}
+
+fn string_end(mut text: &[u8]) -> &[u8] {
+    loop {
+        match text {
+            [b'\\', _, tail @ ..] => text = tail,
+            [b'"' | b'\n', tail @ ..] => return tail,
+            [_, tail @ ..] => text = tail,
+            [] => return text,
+        }
+    }
+}
+
+fn block_string_end(mut text: &[u8]) -> &[u8] {
+    loop {
+        match text {
+            [b'\\', b'"', b'"', b'"', tail @ ..] => text = tail,
+            [b'"', b'"', b'"', tail @ ..] => return tail,
+            [_, tail @ ..] => text = tail,
+            [] => return text,
+        }
+    }
+}
+
+struct Measure<'a> {
+    document: &'a ExecutableDocument,
+    limits: &'a Limits,
+    /// What each fragment asks for; `None` while it is being measured.
+    fragments: HashMap<&'a str, Option<Size>>,
+}
+
+impl<'a> Measure<'a> {
+    fn set(&mut self, set: &'a SelectionSet, level: usize) -> Result<Size, Error> {
+        let mut total = Size::default();
+        for item in &set.items {
+            let size = match &item.node {
+                Selection::Field(field) => self.field(&field.node, level)?,
+                Selection::InlineFragment(fragment) => self.set(&fragment.node.selection_set.node, level)?,
+                Selection::FragmentSpread(spread) => {
+                    let mut size = self.fragment(spread.node.fragment_name.node.as_str(), level)?;
+                    size.selections = size.selections.saturating_add(1);
+                    size
+                }
+            };
+            total = total.beside(size);
+        }
+        Ok(total)
+    }
+
+    fn field(&mut self, field: &'a Field, level: usize) -> Result<Size, Error> {
+        let name = field.name.node.as_str();
+        let mut size = self.set(&field.selection_set.node, level)?;
+        size.selections = size.selections.saturating_add(1);
+        size.aliases = size.aliases.saturating_add(usize::from(field.alias.is_some()));
+        size.lists += usize::from(INTROSPECTED_LISTS.contains(&name));
+        size.long |= LONG.contains(&name);
+        if INTROSPECTION.contains(&name) {
+            size.introspected_lists = size.lists;
+            size.depth = 0;
+        }
+        size.depth += 1;
+        Ok(size)
+    }
+
+    /// Measures a fragment once. One that is not defined is refused by validation.
+    fn fragment(&mut self, name: &str, level: usize) -> Result<Size, Error> {
+        let Some((name, definition)) = self.document.fragments.get_key_value(name) else {
+            return Ok(Size::default());
+        };
+        if let Some(measured) = self.fragments.get(name.as_str()) {
+            return measured.ok_or_else(|| invalid(format!("the fragment {name} uses itself")));
+        }
+        if level > self.limits.nesting {
+            return Err(invalid(format!("fragments use each other more than {} deep", self.limits.nesting)));
+        }
+        self.fragments.insert(name.as_str(), None);
+        let size = self.set(&definition.node.selection_set.node, level + 1)?;
+        self.fragments.insert(name.as_str(), Some(size));
+        Ok(size)
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::Invalid, message)
+}

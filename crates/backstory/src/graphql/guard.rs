@@ -1,0 +1,174 @@
+//! What happens around every operation: it is held to the limits, gets its loaders, and its failures get their code.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_graphql::{
+    Request, Response, ServerError, ServerResult, ValidationResult,
+    async_trait::async_trait,
+    extensions::{
+        Extension, ExtensionContext, ExtensionFactory, NextExecute, NextPrepareRequest, NextRequest, NextSubscribe,
+        NextValidation,
+    },
+    futures_util::{StreamExt, stream::BoxStream},
+};
+use backstory_engine::{
+    Engine,
+    error::{Error, ErrorKind},
+};
+
+use super::{
+    document,
+    limits::Limits,
+    loaders::{People, Reader, Reads},
+};
+use crate::error_table;
+
+/// Makes a guard for every operation.
+pub(super) struct Guards {
+    engine: Engine,
+    limits: Limits,
+    people: Arc<People>,
+}
+
+impl Guards {
+    pub(super) fn new(engine: Engine, limits: Limits) -> Self {
+        Self { engine, limits, people: Arc::default() }
+    }
+}
+
+impl ExtensionFactory for Guards {
+    fn create(&self) -> Arc<dyn Extension> {
+        Arc::new(Guard {
+            engine: self.engine.clone(),
+            limits: self.limits,
+            people: self.people.clone(),
+            reads: Arc::default(),
+            name: OnceLock::new(),
+            long: AtomicBool::new(false),
+        })
+    }
+}
+
+/// Around one operation.
+struct Guard {
+    engine: Engine,
+    limits: Limits,
+    people: Arc<People>,
+    reads: Arc<Reads>,
+    name: OnceLock<String>,
+    long: AtomicBool,
+}
+
+impl Guard {
+    fn time(&self) -> Duration {
+        if self.long.load(Ordering::Relaxed) { self.limits.long_time } else { self.limits.time }
+    }
+}
+
+#[async_trait]
+impl Extension for Guard {
+    async fn request(&self, ctx: &ExtensionContext<'_>, next: NextRequest<'_>) -> Response {
+        let started = Instant::now();
+        let mut response = next.run(ctx).await;
+        finish(&mut response);
+        let (batches, keys) = self.reads.totals();
+        tracing::debug!(
+            operation = self.name.get().map_or("", String::as_str),
+            batches,
+            keys,
+            errors = response.errors.len(),
+            ms = started.elapsed().as_millis(),
+            "answered an operation"
+        );
+        response
+    }
+
+    fn subscribe<'s>(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        stream: BoxStream<'s, Response>,
+        next: NextSubscribe<'_>,
+    ) -> BoxStream<'s, Response> {
+        let finished = |mut response: Response| {
+            finish(&mut response);
+            response
+        };
+        next.run(ctx, stream).map(finished).boxed()
+    }
+
+    async fn prepare_request(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        mut request: Request,
+        next: NextPrepareRequest<'_>,
+    ) -> ServerResult<Request> {
+        document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
+        let long = document::examine(request.parsed_query()?, &self.limits).map_err(server_error)?;
+        self.long.store(long, Ordering::Relaxed);
+        if let Some(name) = &request.operation_name {
+            let _ = self.name.set(name.clone());
+        }
+        let loaders = Reader::loaders(self.engine.clone(), self.people.clone(), self.reads.clone());
+        next.run(ctx, request.data(loaders)).await
+    }
+
+    async fn validation(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        next: NextValidation<'_>,
+    ) -> Result<ValidationResult, Vec<ServerError>> {
+        let result = next.run(ctx).await?;
+        if result.complexity > self.limits.complexity {
+            let message = format!(
+                "the operation asks for about {} values; at most {} are allowed: ask for smaller pages or fewer fields",
+                result.complexity, self.limits.complexity
+            );
+            return Err(vec![server_error(Error::new(ErrorKind::Invalid, message))]);
+        }
+        Ok(result)
+    }
+
+    async fn execute(
+        &self,
+        ctx: &ExtensionContext<'_>,
+        operation_name: Option<&str>,
+        next: NextExecute<'_>,
+    ) -> Response {
+        let time = self.time();
+        match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
+            Ok(response) => response,
+            Err(_) => {
+                let message = format!("the operation took longer than {} s; ask for less at once", time.as_secs());
+                Response::from_errors(vec![server_error(Error::new(ErrorKind::Timeout, message))])
+            }
+        }
+    }
+}
+
+fn server_error(error: Error) -> ServerError {
+    async_graphql::Error::from(error).into_server_error(async_graphql::Pos::default())
+}
+
+/// Gives each error its code, and logs those that are not the client's. Errors of the engine carry their kind; all
+/// others come from parsing and validation.
+fn finish(response: &mut Response) {
+    let mut logged: Vec<&str> = Vec::new();
+    for error in &mut response.errors {
+        let kind = error.source::<Error>().map_or(ErrorKind::Invalid, |error| error.kind);
+        error.extensions.get_or_insert_default().set(error_table::CODE, error_table::code(kind));
+        // A limit of the whole document stands nowhere in it.
+        error.locations.retain(|at| at.line > 0);
+        // One failed read fails every field that waits for it.
+        let internal = matches!(kind, ErrorKind::Internal | ErrorKind::Newer);
+        if internal && !logged.contains(&error.message.as_str()) {
+            tracing::error!(error = error.message, "an operation failed");
+            logged.push(&error.message);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What one request may ask for.
+
+use std::time::Duration;
+
+/// Largest body of a request and largest message of a subscription, in bytes.
+pub(crate) const MAX_BODY: usize = 256 << 10;
+
+/// What one operation may ask for. Whatever exceeds it is refused before anything is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// How deep fields may be nested; those of introspection count as one level.
+    pub(crate) depth: usize,
+    /// How many values may be asked for: a field counts one, what stands in a list as often as the list is long.
+    pub(crate) complexity: usize,
+    /// How many fields and fragments a document may select, fragments counted wherever they are used.
+    pub(crate) selections: usize,
+    /// How many fields may be given another name.
+    pub(crate) aliases: usize,
+    /// How many directives one field may have.
+    pub(crate) directives: usize,
+    /// How many lists of introspection may stand within each other: types, their fields, their arguments.
+    pub(crate) introspected_lists: usize,
+    /// How deep brackets may be nested in the text, and fragments in each other.
+    pub(crate) nesting: usize,
+    /// How long an operation may take.
+    pub(crate) time: Duration,
+    /// How long an operation may take that reads everything there is: `check` and `digest`.
+    pub(crate) long_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth: 12,
+            complexity: 5_000,
+            selections: 5_000,
+            aliases: 50,
+            directives: 5,
+            introspected_lists: 3,
+            nesting: 32,
+            time: Duration::from_secs(30),
+            long_time: Duration::from_secs(600),
+        }
+    }
+}

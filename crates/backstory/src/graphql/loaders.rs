@@ -1,0 +1,250 @@
+//! Reading in batches: what the resolvers of one level ask for is read from the stores at once, and kept while the
+//! operation lasts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use async_graphql::{
+    Context, Result,
+    dataloader::{DataLoader, HashMapCache, Loader},
+};
+use backstory_engine::{
+    Engine,
+    error::{Error, Result as EngineResult},
+    graph::{Direction, EdgeEnd},
+    model::{
+        edge::Edge,
+        entity::{Discussion, Item, ItemKind, Person},
+        id::{NodeId, ThreadId},
+    },
+};
+
+/// The loaders of one operation.
+pub(super) type Loaders = DataLoader<Reader, HashMapCache>;
+
+/// People by user name.
+type ByName = Arc<HashMap<String, Arc<Item>>>;
+
+/// Everybody in the ledger, as of the change with that number. The ledger keeps people by the forge's numbers, so all
+/// of them are read to find some; they are read again only when the ledger has changed.
+#[derive(Default)]
+pub(super) struct People(Mutex<Option<(u64, ByName)>>);
+
+impl People {
+    async fn get(&self, engine: &Engine) -> EngineResult<ByName> {
+        let seq = engine.last_change().await?;
+        if let Some((known, people)) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner)
+            && *known == seq
+        {
+            return Ok(people.clone());
+        }
+        let by_name = |person: Person| (person.username.clone(), Arc::new(Item::Person(person)));
+        let people: ByName = Arc::new(engine.people().await?.into_iter().map(by_name).collect());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((seq, people.clone()));
+        Ok(people)
+    }
+}
+
+/// How much one operation read, for the log and for whoever looks for the query that reads too often.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    batches: AtomicU64,
+    keys: AtomicU64,
+}
+
+impl Reads {
+    fn add(&self, keys: usize) {
+        self.batches.fetch_add(1, Ordering::Relaxed);
+        self.keys.fetch_add(keys as u64, Ordering::Relaxed);
+    }
+
+    /// How many times the stores were read, and for how many things in all.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        (self.batches.load(Ordering::Relaxed), self.keys.load(Ordering::Relaxed))
+    }
+}
+
+/// Reads for the loaders.
+pub(super) struct Reader {
+    engine: Engine,
+    people: Arc<People>,
+    reads: Arc<Reads>,
+}
+
+impl Reader {
+    pub(super) fn loaders(engine: Engine, people: Arc<People>, reads: Arc<Reads>) -> Loaders {
+        DataLoader::with_cache(Self { engine, people, reads }, tokio::spawn, HashMapCache::default())
+    }
+}
+
+/// A discussion by what it belongs to and its id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct DiscussionKey(ThreadId, String);
+
+/// The edges at a node, all or those of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct EdgesKey(NodeId, Direction, Option<Edge>);
+
+/// Whether the graph knows what a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct KnownKey(NodeId);
+
+/// The items of a kind that a project has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct PartsKey(String, ItemKind);
+
+impl Loader<NodeId> for Reader {
+    type Value = Option<Arc<Item>>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[NodeId]) -> Result<HashMap<NodeId, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let (people, others): (Vec<&NodeId>, Vec<&NodeId>) =
+            keys.iter().partition(|id| matches!(id, NodeId::Person(_)));
+        let mut found: HashMap<NodeId, Self::Value> = keys.iter().map(|id| (id.clone(), None)).collect();
+        if !people.is_empty() {
+            let known = self.people.get(&self.engine).await?;
+            for id in people {
+                if let NodeId::Person(username) = id {
+                    found.insert(id.clone(), known.get(username).cloned());
+                }
+            }
+        }
+        if !others.is_empty() {
+            let items = self.engine.items(others.into_iter().cloned().collect()).await?;
+            found.extend(items.into_iter().map(|(id, item)| (id, Some(Arc::new(item)))));
+        }
+        Ok(found)
+    }
+}
+
+impl Loader<DiscussionKey> for Reader {
+    type Value = Option<Arc<Discussion>>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[DiscussionKey]) -> Result<HashMap<DiscussionKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let node = |key: &DiscussionKey| NodeId::Discussion { thread: key.0.clone(), id: key.1.clone() };
+        let mut items = self.engine.items(keys.iter().map(node).collect()).await?;
+        let found = keys.iter().map(|key| match items.remove(&node(key)) {
+            Some(Item::Discussion(discussion)) if !discussion.notes.is_empty() => {
+                (key.clone(), Some(Arc::new(discussion)))
+            }
+            _ => (key.clone(), None),
+        });
+        Ok(found.collect())
+    }
+}
+
+impl Loader<ThreadId> for Reader {
+    type Value = Arc<[Arc<Discussion>]>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[ThreadId]) -> Result<HashMap<ThreadId, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let found = self.engine.discussions(keys.to_vec()).await?;
+        Ok(found.into_iter().map(|(thread, all)| (thread, all.into_iter().map(Arc::new).collect())).collect())
+    }
+}
+
+impl Loader<EdgesKey> for Reader {
+    type Value = Arc<[EdgeEnd]>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[EdgesKey]) -> Result<HashMap<EdgesKey, Self::Value>, Error> {
+        let mut groups: HashMap<(Direction, Option<Edge>), Vec<NodeId>> = HashMap::new();
+        for EdgesKey(id, direction, only) in keys {
+            groups.entry((*direction, *only)).or_default().push(id.clone());
+        }
+        let mut found = HashMap::new();
+        for ((direction, only), ids) in groups {
+            self.reads.add(ids.len());
+            let edges = self.engine.edges(ids.clone(), direction, only).await?;
+            let keyed = ids.into_iter().zip(edges).map(|(id, edges)| (EdgesKey(id, direction, only), edges.into()));
+            found.extend(keyed);
+        }
+        Ok(found)
+    }
+}
+
+impl Loader<KnownKey> for Reader {
+    type Value = bool;
+    type Error = Error;
+
+    async fn load(&self, keys: &[KnownKey]) -> Result<HashMap<KnownKey, bool>, Error> {
+        self.reads.add(keys.len());
+        let known = self.engine.known(keys.iter().map(|KnownKey(id)| id.clone()).collect()).await?;
+        Ok(keys.iter().map(|key| (key.clone(), known.contains(&key.0))).collect())
+    }
+}
+
+impl Loader<PartsKey> for Reader {
+    type Value = Arc<[NodeId]>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[PartsKey]) -> Result<HashMap<PartsKey, Self::Value>, Error> {
+        let mut found = HashMap::new();
+        let kinds: HashSet<ItemKind> = keys.iter().map(|PartsKey(_, kind)| *kind).collect();
+        for kind in kinds {
+            let projects: BTreeSet<String> =
+                keys.iter().filter(|key| key.1 == kind).map(|PartsKey(project, _)| project.clone()).collect();
+            self.reads.add(projects.len());
+            let mut parts: BTreeMap<String, Vec<Item>> = self.engine.project_parts(kind, projects.clone()).await?;
+            for project in projects {
+                let mut ids: Vec<NodeId> = parts.remove(&project).unwrap_or_default().iter().map(Item::id).collect();
+                ids.sort();
+                found.insert(PartsKey(project, kind), ids.into());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The engine.
+pub(super) fn engine<'a>(ctx: &Context<'a>) -> Result<&'a Engine> {
+    ctx.data::<Engine>()
+}
+
+fn loaders<'a>(ctx: &Context<'a>) -> Result<&'a Loaders> {
+    ctx.data::<Loaders>()
+}
+
+/// The item that a node is; `None` if the ledger has none.
+pub(super) async fn item(ctx: &Context<'_>, id: NodeId) -> Result<Option<Arc<Item>>> {
+    Ok(loaders(ctx)?.load_one(id).await?.flatten())
+}
+
+/// A discussion with its notes; `None` if the ledger has none.
+pub(super) async fn discussion(ctx: &Context<'_>, thread: ThreadId, id: String) -> Result<Option<Arc<Discussion>>> {
+    Ok(loaders(ctx)?.load_one(DiscussionKey(thread, id)).await?.flatten())
+}
+
+/// The discussions of an issue or merge request, oldest first.
+pub(super) async fn discussions(ctx: &Context<'_>, thread: ThreadId) -> Result<Arc<[Arc<Discussion>]>> {
+    Ok(loaders(ctx)?.load_one(thread).await?.unwrap_or_default())
+}
+
+/// The edges at a node, all or those of one name, ordered by name and other end.
+pub(super) async fn edges(
+    ctx: &Context<'_>,
+    id: NodeId,
+    direction: Direction,
+    only: Option<Edge>,
+) -> Result<Arc<[EdgeEnd]>> {
+    Ok(loaders(ctx)?.load_one(EdgesKey(id, direction, only)).await?.unwrap_or_default())
+}
+
+/// Whether the graph knows what a node is.
+pub(super) async fn is_known(ctx: &Context<'_>, id: NodeId) -> Result<bool> {
+    Ok(loaders(ctx)?.load_one(KnownKey(id)).await?.unwrap_or(false))
+}
+
+/// The ids of a project's items of a kind, in their order.
+pub(super) async fn parts(ctx: &Context<'_>, project: String, kind: ItemKind) -> Result<Arc<[NodeId]>> {
+    Ok(loaders(ctx)?.load_one(PartsKey(project, kind)).await?.unwrap_or_default())
+}

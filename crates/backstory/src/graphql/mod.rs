@@ -1,0 +1,81 @@
+//! The GraphQL API: the graph and the use cases of the engine, for programs, dashboards and the command line itself.
+//!
+//! A resolver knows an id; what it tells comes through the loaders, which read the ledger and the graph in batches.
+
+mod code;
+mod conversation;
+mod document;
+mod edge;
+mod guard;
+mod issue;
+mod limits;
+mod loaders;
+mod merge_request;
+mod mutation;
+mod names;
+mod node;
+mod page;
+mod person;
+mod planning;
+mod project;
+mod query;
+mod scalar;
+mod search;
+mod status;
+mod subscription;
+mod task;
+mod thread;
+
+use async_graphql::SDLExportOptions;
+use backstory_engine::Engine;
+
+pub(crate) use limits::{Limits, MAX_BODY};
+
+use conversation::Discussion;
+use edge::EdgeConnection;
+use guard::Guards;
+use issue::Issue;
+use merge_request::MergeRequest;
+use mutation::Mutation;
+use page::Listed;
+use project::Project;
+use query::Query;
+use subscription::Subscription;
+use thread::ThreadConnection;
+
+/// The API over an engine. Cheap to clone; `execute` answers queries and mutations, `execute_stream` subscriptions.
+pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
+
+type Builder = async_graphql::SchemaBuilder<Query, Mutation, Subscription>;
+
+/// The API over an engine, within limits.
+pub(crate) fn schema(engine: Engine, limits: Limits) -> Schema {
+    builder()
+        .data(engine.clone())
+        .limit_recursive_depth(limits.nesting)
+        .limit_directives(limits.directives)
+        .extension(Guards::new(engine, limits))
+        .finish()
+}
+
+fn builder() -> Builder {
+    // Types that the library makes have no description of their own.
+    Schema::build(Query, Mutation, Subscription)
+        .override_output_type_description::<Listed<Project>>("A page of projects.")
+        .override_output_type_description::<Listed<Discussion>>("A page of discussions.")
+        .override_output_type_description::<ThreadConnection<Issue>>("A page of issues.")
+        .override_output_type_description::<ThreadConnection<MergeRequest>>("A page of merge requests.")
+        .override_output_type_description::<EdgeConnection>("A page of the edges at a node.")
+}
+
+/// The schema in the schema definition language, the same for every build of one version.
+pub(crate) fn sdl() -> String {
+    let options = SDLExportOptions::new()
+        .sorted_fields()
+        .sorted_arguments()
+        .sorted_enum_items()
+        .use_space_ident()
+        .include_specified_by()
+        .prefer_single_line_descriptions();
+    builder().finish().sdl_with_options(options)
+}

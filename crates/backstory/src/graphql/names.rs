@@ -1,0 +1,144 @@
+//! The enumerations of the API: those of the model and the engine, under the same names.
+
+use async_graphql::Enum;
+use backstory_engine::{Projection as EngineProjection, graph::Direction, model, search, task};
+
+/// Where an issue or merge request stands.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::entity::State")]
+pub(crate) enum State {
+    /// Being worked on.
+    Opened,
+    /// Closed without a merge.
+    Closed,
+    /// Merged.
+    Merged,
+    /// Locked while it is being merged.
+    Locked,
+}
+
+/// Kind of a document that search finds.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::filter::DocumentKind")]
+pub(crate) enum DocumentKind {
+    /// An issue: its title and description.
+    Issue,
+    /// A merge request: its title and description.
+    MergeRequest,
+    /// A discussion: its notes.
+    Discussion,
+}
+
+/// Kind of a note.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::entity::NoteKind")]
+pub(crate) enum NoteKind {
+    /// A comment on its own.
+    Comment,
+    /// A note in a thread.
+    Discussion,
+    /// A note on lines of the diff.
+    Diff,
+}
+
+/// What a search compares the query with.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "search::Mode")]
+pub(crate) enum SearchMode {
+    /// Words and meaning.
+    Hybrid,
+    /// Words (BM25).
+    Lexical,
+    /// Meaning (vectors).
+    Semantic,
+}
+
+/// What is made anew from the ledger.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "EngineProjection")]
+pub(crate) enum Projection {
+    /// Both.
+    All,
+    /// The graph.
+    Graph,
+    /// The index that is searched.
+    Index,
+}
+
+/// What a task does.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "task::TaskKind")]
+pub(crate) enum TaskKind {
+    /// Reads what is new at the forges.
+    Sync,
+    /// Gives every document its vectors.
+    Embed,
+    /// Makes the graph or the index anew.
+    Rebuild,
+}
+
+/// How a task or a recorded run stands.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "task::TaskStatus")]
+pub(crate) enum TaskStatus {
+    /// At work.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended with an error.
+    Failed,
+}
+
+/// Which of a node's edges.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "Direction")]
+pub(crate) enum EdgeDirection {
+    /// Those that start at the node.
+    Out,
+    /// Those that end at the node: their inverse.
+    In,
+}
+
+/// What an edge says, from the node where it starts to the node where it ends.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::edge::Edge")]
+pub(crate) enum EdgeName {
+    /// Person → what they wrote: issue, merge request, discussion, note.
+    Authored,
+    /// Issue or merge request → person.
+    AssignedTo,
+    /// Issue or merge request → person, at some time.
+    WasAssignedTo,
+    /// Merge request → person, at some time.
+    ReviewRequested,
+    /// Person → merge request.
+    Reviewed,
+    /// Person → merge request.
+    Approved,
+    /// Person → discussion.
+    Resolved,
+    /// Merge request or commit → issue.
+    Closes,
+    /// Text → person.
+    Mentions,
+    /// Text → issue, merge request, commit.
+    References,
+    /// Note → discussion → issue or merge request → project; label or milestone → project.
+    PartOf,
+    /// Note → the note before it.
+    RepliesTo,
+    /// Note → file.
+    CommentsOn,
+    /// Issue or merge request → label.
+    Labeled,
+    /// Issue or merge request → milestone.
+    InMilestone,
+    /// Merge request → commit.
+    MergedAs,
+    /// Issue → issue or merge request; means the same both ways.
+    RelatesTo,
+    /// Issue → issue.
+    Blocks,
+    /// Issue → issue.
+    Duplicates,
+}

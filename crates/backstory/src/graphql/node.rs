@@ -1,0 +1,128 @@
+//! Nodes of the graph, under the ids that people read and type.
+
+use async_graphql::{Context, ID, Interface, Object, Result};
+use backstory_engine::{
+    graph::Direction,
+    model::id::{NodeId, ThreadKind},
+};
+
+use super::{
+    code::{Commit, File},
+    conversation::{Discussion, Note},
+    edge::{self, EdgeConnection},
+    issue::Issue,
+    loaders,
+    merge_request::MergeRequest,
+    names::{EdgeDirection, EdgeName},
+    page::{self, DEFAULT_EDGES},
+    person::Person,
+    planning::{Label, Milestone},
+    project::Project,
+};
+
+/// A node of the graph. Its id is the reference that people write: `acme/shop` for a project, `acme/shop#12` for an
+/// issue, `acme/shop!7` for a merge request, `acme/shop!7~6a9c17` for a discussion, `acme/shop!7#note_123` for a note,
+/// `acme/shop@1a2b3c4` for a commit, `acme/shop:src/a.rs` for a file, `acme/shop~bug` for a label, `acme/shop%3` for a
+/// milestone and `@alice` for a person.
+#[derive(Interface)]
+#[graphql(
+    field(name = "id", ty = "ID", desc = "Its reference."),
+    field(
+        name = "known",
+        ty = "bool",
+        desc = "Whether backstory has read it. Of a node that others only refer to, what its id does not tell is null."
+    )
+)]
+pub(crate) enum Node {
+    /// A project.
+    Project(Project),
+    /// An issue.
+    Issue(Issue),
+    /// A merge request.
+    MergeRequest(MergeRequest),
+    /// A discussion.
+    Discussion(Discussion),
+    /// A note.
+    Note(Note),
+    /// A commit.
+    Commit(Commit),
+    /// A file.
+    File(File),
+    /// A label.
+    Label(Label),
+    /// A milestone.
+    Milestone(Milestone),
+    /// A person.
+    Person(Person),
+}
+
+impl From<NodeId> for Node {
+    fn from(id: NodeId) -> Self {
+        match id {
+            NodeId::Project(path) => Self::Project(Project::new(path)),
+            NodeId::Thread(id) => match id.kind {
+                ThreadKind::Issue => Self::Issue(Issue::new(id)),
+                ThreadKind::MergeRequest => Self::MergeRequest(MergeRequest::new(id)),
+            },
+            NodeId::Discussion { thread, id } => Self::Discussion(Discussion::new(thread, id)),
+            NodeId::Note { thread, id } => Self::Note(Note::new(thread, id)),
+            NodeId::Commit { project, sha } => Self::Commit(Commit::new(project, sha)),
+            NodeId::File { project, path } => Self::File(File::new(project, path)),
+            NodeId::Label { project, name } => Self::Label(Label::new(project, name)),
+            NodeId::Milestone { project, iid } => Self::Milestone(Milestone::new(project, iid)),
+            NodeId::Person(username) => Self::Person(Person::new(username)),
+        }
+    }
+}
+
+/// The node of an id, if it is known or something refers to it.
+pub(super) async fn find(ctx: &Context<'_>, id: &str) -> Result<Option<Node>> {
+    let Ok(id) = id.parse::<NodeId>() else { return Ok(None) };
+    let node = Node::from(id.clone());
+    if node.known(ctx).await? {
+        return Ok(Some(node));
+    }
+    for direction in [Direction::In, Direction::Out] {
+        if !loaders::edges(ctx, id.clone(), direction, None).await?.is_empty() {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
+}
+
+/// What every node has: its edges.
+pub(crate) struct Links {
+    id: NodeId,
+}
+
+impl Links {
+    pub(super) fn of(id: impl Into<NodeId>) -> Self {
+        Self { id: id.into() }
+    }
+
+    /// The node they belong to.
+    pub(super) fn id(&self) -> &NodeId {
+        &self.id
+    }
+}
+
+#[Object]
+impl Links {
+    /// What the node is linked with, ordered by name and other end. At most 20,000 edges of a node are seen.
+    #[graphql(complexity = "page::cost(first, DEFAULT_EDGES, child_complexity)")]
+    async fn edges(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Names of the edges; all if absent.")] names: Option<Vec<EdgeName>>,
+        #[graphql(
+            desc = "Edges that start at the node, or their inverse: those that end there.",
+            default_with = "Some(EdgeDirection::Out)"
+        )]
+        direction: Option<EdgeDirection>,
+        #[graphql(desc = "Size of the page, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<EdgeConnection> {
+        let direction = direction.unwrap_or(EdgeDirection::Out);
+        edge::page(ctx, &self.id, names.as_deref(), direction, first, after.as_deref()).await
+    }
+}

@@ -1,0 +1,212 @@
+//! Questions.
+
+use async_graphql::{Context, ID, Object, Result};
+use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
+
+use super::{
+    conversation::Discussion,
+    issue::Issue,
+    loaders,
+    merge_request::MergeRequest,
+    names::SearchMode,
+    node::{self, Node},
+    page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
+    person::Person,
+    project::Project,
+    search::{self, DEFAULT_HITS, SearchFilter, SearchResult},
+    status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
+    task::{self, Task},
+    thread::{self, ThreadConnection, ThreadFilter},
+};
+
+/// Questions.
+pub(crate) struct Query;
+
+/// Questions about projects, what was said in them and why.
+#[Object]
+impl Query {
+    /// The node of an id; null if nothing is known of it.
+    async fn node(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Reference of the node.")] id: ID,
+    ) -> Result<Option<Node>> {
+        node::find(ctx, &id).await
+    }
+
+    /// The nodes of ids, in their order; null for each of which nothing is known.
+    #[graphql(complexity = "page::cost(i32::try_from(ids.len()).ok(), MAX_PAGE, child_complexity)")]
+    async fn nodes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "References of the nodes, at most 100.")] ids: Vec<ID>,
+    ) -> Result<Vec<Option<Node>>> {
+        if ids.len() > MAX_PAGE {
+            return Err(page::invalid(format!("{} ids were given; at most {MAX_PAGE} are allowed", ids.len())).into());
+        }
+        async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await
+    }
+
+    /// A project; null if it has not been read.
+    async fn project(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path, `group/project`.")] path: String,
+    ) -> Result<Option<Project>> {
+        if !is_project_path(&path) {
+            return Err(page::invalid(format!("'{path}' is no path of a project; write group/project")).into());
+        }
+        let found = loaders::item(ctx, NodeId::Project(path.clone())).await?;
+        Ok(found.map(|_| Project::new(path)))
+    }
+
+    /// All projects, by path.
+    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn projects(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<Listed<Project>> {
+        let size = page::size(first, DEFAULT_PAGE)?;
+        let all = loaders::engine(ctx)?.projects().await?;
+        let start = page::start(&all, after.as_deref(), |project| project.path.clone())?;
+        Ok(page::connection(&all, start, size, |project| (project.path.clone(), Project::new(project.path.clone()))))
+    }
+
+    /// An issue; null if it has not been read.
+    async fn issue(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop#12`")] reference: String,
+    ) -> Result<Option<Issue>> {
+        match reference.parse()? {
+            NodeId::Thread(id) if id.kind == ThreadKind::Issue => {
+                Ok(loaders::item(ctx, id.clone().into()).await?.map(|_| Issue::new(id)))
+            }
+            _ => Err(wrong_kind(&reference, "an issue", "group/project#12")),
+        }
+    }
+
+    /// A merge request; null if it has not been read.
+    async fn merge_request(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop!7`")] reference: String,
+    ) -> Result<Option<MergeRequest>> {
+        match reference.parse()? {
+            NodeId::Thread(id) if id.kind == ThreadKind::MergeRequest => {
+                Ok(loaders::item(ctx, id.clone().into()).await?.map(|_| MergeRequest::new(id)))
+            }
+            _ => Err(wrong_kind(&reference, "a merge request", "group/project!7")),
+        }
+    }
+
+    /// A discussion; null if it has not been read.
+    async fn discussion(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop!7~6a9c17`")] reference: String,
+    ) -> Result<Option<Discussion>> {
+        match reference.parse()? {
+            NodeId::Discussion { thread, id } => Ok(loaders::discussion(ctx, thread, id).await?.map(Discussion::found)),
+            _ => Err(wrong_kind(&reference, "a discussion", "group/project!7~6a9c17")),
+        }
+    }
+
+    /// A person; null if nothing was read of them.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn person(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "User name, with or without `@`, in any case.")] username: String,
+    ) -> Result<Option<Person>> {
+        let username = username.trim_start_matches('@');
+        Ok(loaders::engine(ctx)?.person(username).await?.map(|person| Person::new(person.username)))
+    }
+
+    /// Issues, the one that changed last first.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn issues(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
+        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<ThreadConnection<Issue>> {
+        let filter = ThreadFilter::within(filter, None)?;
+        thread::list(ctx, ThreadKind::Issue, filter, first, after.as_deref(), Issue::new).await
+    }
+
+    /// Merge requests, the one that changed last first.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn merge_requests(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
+        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
+    ) -> Result<ThreadConnection<MergeRequest>> {
+        let filter = ThreadFilter::within(filter, None)?;
+        thread::list(ctx, ThreadKind::MergeRequest, filter, first, after.as_deref(), MergeRequest::new).await
+    }
+
+    /// Searches issues, merge requests and discussions.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_HITS, child_complexity)")]
+    async fn search(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Words or a question, at most 2,000 characters.")] query: String,
+        #[graphql(desc = "Only documents that meet all these conditions.")] filter: Option<SearchFilter>,
+        #[graphql(desc = "What to compare the query with.", default_with = "Some(SearchMode::Hybrid)")] mode: Option<
+            SearchMode,
+        >,
+        #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
+    ) -> Result<SearchResult> {
+        search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), first).await
+    }
+
+    /// How much there is of everything.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
+        Ok(Stats::from(loaders::engine(ctx)?.stats().await?))
+    }
+
+    /// How the stores stand towards the forges and each other.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn sync_status(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many of the newest runs, 0 to 100.", default_with = "Some(DEFAULT_RUNS as i32)")]
+        runs: Option<i32>,
+    ) -> Result<SyncStatus> {
+        status::sync_status(ctx, runs).await
+    }
+
+    /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes.
+    #[graphql(complexity = "EVERYTHING + child_complexity")]
+    async fn check(&self, ctx: &Context<'_>) -> Result<CheckReport> {
+        Ok(CheckReport::from(loaders::engine(ctx)?.check().await?))
+    }
+
+    /// The graph's digest: the same for every graph that says the same, however it came about. Reads the whole graph.
+    #[graphql(complexity = "EVERYTHING + child_complexity")]
+    async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
+        Ok(Digest::from(loaders::engine(ctx)?.digest().await?))
+    }
+
+    /// A task of this process; null if there is none of that number, or it ended long ago.
+    async fn task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Task>> {
+        Ok(loaders::engine(ctx)?.task(task::number(&id)?).map(Task::from))
+    }
+
+    /// The tasks of this process, newest first; the last 100.
+    #[graphql(complexity = "page::cost(Some(MAX_PAGE as i32), MAX_PAGE, child_complexity)")]
+    async fn tasks(&self, ctx: &Context<'_>) -> Result<Vec<Task>> {
+        Ok(loaders::engine(ctx)?.all_tasks().into_iter().map(Task::from).collect())
+    }
+}
+
+fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {
+    page::invalid(format!("{reference} is not {what}; write {form}")).into()
+}

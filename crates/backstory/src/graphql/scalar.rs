@@ -1,0 +1,28 @@
+//! Scalars of the API.
+
+use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
+use jiff::Timestamp;
+
+/// An instant.
+pub(crate) struct DateTime(Timestamp);
+
+impl From<Timestamp> for DateTime {
+    fn from(at: Timestamp) -> Self {
+        Self(at)
+    }
+}
+
+/// An instant in UTC, as RFC 3339 writes it: `2024-03-15T10:00:00.123Z`.
+#[Scalar(specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339")]
+impl ScalarType for DateTime {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(text) => Ok(Self(text.parse()?)),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::String(self.0.to_string())
+    }
+}

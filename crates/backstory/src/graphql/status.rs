@@ -1,0 +1,226 @@
+//! How much there is, where the syncs stand, and whether all is well.
+
+use async_graphql::{Context, ID, Json, Result, SimpleObject};
+use backstory_engine::{check, ledger, read, task as engine_task};
+
+use super::{
+    loaders,
+    names::TaskStatus,
+    page,
+    scalar::DateTime,
+    search::Coverage,
+    task::{self, Task},
+};
+
+/// Runs that are listed, unless the request says how many.
+pub(super) const DEFAULT_RUNS: usize = 5;
+
+/// How much there is of everything.
+#[derive(SimpleObject)]
+pub(crate) struct Stats {
+    /// Projects in the graph.
+    projects: u64,
+    /// Issues in the graph.
+    issues: u64,
+    /// Merge requests in the graph.
+    merge_requests: u64,
+    /// Discussions in the graph.
+    discussions: u64,
+    /// Notes in the graph.
+    notes: u64,
+    /// People in the graph.
+    people: u64,
+    /// Labels in the graph.
+    labels: u64,
+    /// Milestones in the graph.
+    milestones: u64,
+    /// Nodes of every class in the graph, by the name of the class.
+    nodes: Vec<ClassCount>,
+    /// Statements in the graph.
+    quads: u64,
+    /// Documents in the index, and how many have vectors.
+    coverage: Coverage,
+    /// Name of the embedding model.
+    model: String,
+    /// Secrets that were replaced before anything was stored.
+    redactions: u64,
+}
+
+/// How many nodes of a class there are.
+#[derive(SimpleObject)]
+pub(crate) struct ClassCount {
+    /// Name of the class: `Issue`, `Person`, …
+    name: String,
+    /// How many.
+    count: u64,
+}
+
+impl From<read::Stats> for Stats {
+    fn from(stats: read::Stats) -> Self {
+        let of = |class: &str| stats.nodes.get(class).copied().unwrap_or(0);
+        Self {
+            projects: of("Project"),
+            issues: of("Issue"),
+            merge_requests: of("MergeRequest"),
+            discussions: of("Discussion"),
+            notes: of("Note"),
+            people: of("Person"),
+            labels: of("Label"),
+            milestones: of("Milestone"),
+            quads: stats.quads,
+            coverage: stats.coverage.into(),
+            model: stats.model,
+            redactions: stats.redactions,
+            nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),
+        }
+    }
+}
+
+/// How the stores stand towards the forges and each other.
+#[derive(SimpleObject)]
+pub(crate) struct SyncStatus {
+    /// The newest runs, newest first.
+    runs: Vec<SyncRun>,
+    /// Every configured project.
+    projects: Vec<ProjectSync>,
+    /// Number of the newest change in the ledger.
+    ledger_seq: u64,
+    /// Number of the newest change that the graph has.
+    graph_seq: u64,
+    /// Number of the newest change that the index has.
+    index_seq: u64,
+    /// The sync that is at work.
+    running: Option<Task>,
+}
+
+/// A sync, as it is on record.
+#[derive(SimpleObject)]
+pub(crate) struct SyncRun {
+    /// Its number in the ledger.
+    id: ID,
+    /// What was asked for: `sync` or `sync --full`.
+    command: String,
+    /// When it began.
+    started_at: DateTime,
+    /// When it ended.
+    finished_at: Option<DateTime>,
+    /// How it stands.
+    status: TaskStatus,
+    /// Why it failed.
+    error: Option<String>,
+    /// What it did: an object of counts.
+    summary: Option<Json<serde_json::Value>>,
+}
+
+/// How far the lists of a project have been read.
+#[derive(SimpleObject)]
+pub(crate) struct ProjectSync {
+    /// Full path of the project.
+    path: String,
+    /// How far its issues have been read; null if they never were.
+    issues_cursor: Option<Cursor>,
+    /// How far its merge requests have been read; null if they never were.
+    merge_requests_cursor: Option<Cursor>,
+}
+
+/// How far a list has been read: everything up to this change and number.
+#[derive(SimpleObject)]
+pub(crate) struct Cursor {
+    /// When the last item changed.
+    updated_at: DateTime,
+    /// The forge's number of the last item.
+    forge_id: String,
+}
+
+impl From<ledger::Cursor> for Cursor {
+    fn from(cursor: ledger::Cursor) -> Self {
+        Self { updated_at: cursor.updated_at.into(), forge_id: cursor.id.to_string() }
+    }
+}
+
+impl From<ledger::Run> for SyncRun {
+    fn from(run: ledger::Run) -> Self {
+        Self {
+            id: run.id.to_string().into(),
+            command: run.command,
+            started_at: run.started_at.into(),
+            finished_at: run.finished_at.map(DateTime::from),
+            status: match run.status {
+                ledger::RunStatus::Running => TaskStatus::Running,
+                ledger::RunStatus::Succeeded => TaskStatus::Succeeded,
+                ledger::RunStatus::Failed => TaskStatus::Failed,
+            },
+            error: run.error,
+            summary: task::object(run.summary),
+        }
+    }
+}
+
+/// Where everything stands.
+pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<SyncStatus> {
+    let runs = page::size(runs, DEFAULT_RUNS)?;
+    let engine = loaders::engine(ctx)?;
+    let status = engine.sync_status(runs).await?;
+    let running = |task: &engine_task::Task| {
+        task.kind == engine_task::TaskKind::Sync && task.status == engine_task::TaskStatus::Running
+    };
+    let project = |project: read::ProjectStatus| ProjectSync {
+        path: project.project,
+        issues_cursor: project.issues.map(Cursor::from),
+        merge_requests_cursor: project.merge_requests.map(Cursor::from),
+    };
+    Ok(SyncStatus {
+        runs: status.runs.into_iter().map(SyncRun::from).collect(),
+        projects: status.projects.into_iter().map(project).collect(),
+        ledger_seq: status.ledger_seq,
+        graph_seq: status.graph_seq,
+        index_seq: status.index_seq,
+        running: engine.all_tasks().into_iter().find(running).map(Task::from),
+    })
+}
+
+/// What a check found.
+#[derive(SimpleObject)]
+pub(crate) struct CheckReport {
+    /// Whether every rule holds.
+    ok: bool,
+    /// Every rule.
+    findings: Vec<Finding>,
+    /// The graph's digest.
+    digest: Digest,
+}
+
+/// A rule and what breaks it.
+#[derive(SimpleObject)]
+pub(crate) struct Finding {
+    /// What must hold.
+    rule: String,
+    /// What breaks it, the first few; empty if it holds.
+    problems: Vec<String>,
+}
+
+/// What the graph says, in short: equal graphs have equal digests.
+#[derive(SimpleObject)]
+pub(crate) struct Digest {
+    /// 64 hex digits.
+    value: String,
+    /// How many statements it covers.
+    quads: u64,
+}
+
+impl From<(String, u64)> for Digest {
+    fn from((value, quads): (String, u64)) -> Self {
+        Self { value, quads }
+    }
+}
+
+impl From<check::CheckReport> for CheckReport {
+    fn from(report: check::CheckReport) -> Self {
+        let finding = |finding: check::Finding| Finding { rule: finding.rule, problems: finding.problems };
+        Self {
+            ok: report.ok(),
+            findings: report.findings.into_iter().map(finding).collect(),
+            digest: Digest::from((report.digest, report.quads)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What clients are told as it happens.
+
+use std::time::Duration;
+
+use async_graphql::{Context, ID, Result, Subscription as GraphQlSubscription};
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    task::TaskStatus,
+};
+use futures::{Stream, stream};
+use tokio::sync::watch;
+
+use super::{
+    loaders,
+    task::{self, Task},
+};
+
+/// Least time between two changes of a task that are told: a task may change thousands of times a second.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What clients are told as it happens.
+pub(crate) struct Subscription;
+
+/// What clients are told as it happens.
+#[GraphQlSubscription]
+impl Subscription {
+    /// A task as it is now, and again whenever it has changed, at most ten times a second, until it has ended.
+    async fn task_progress(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its number.")] id: ID,
+    ) -> Result<impl Stream<Item = Task> + use<>> {
+        let number = task::number(&id)?;
+        let task = loaders::engine(ctx)?
+            .watch_task(number)
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no task {number}")))?;
+        Ok(stream::unfold(Watch::First(task), Watch::next))
+    }
+}
+
+/// How far the telling is.
+enum Watch {
+    /// Nothing has been told.
+    First(watch::Receiver<backstory_engine::task::Task>),
+    /// The task was at work when it was last told of.
+    Running(watch::Receiver<backstory_engine::task::Task>),
+    /// The end has been told.
+    Ended,
+}
+
+impl Watch {
+    async fn next(self) -> Option<(Task, Self)> {
+        let mut receiver = match self {
+            Self::First(receiver) => receiver,
+            Self::Running(mut receiver) => {
+                tokio::time::sleep(INTERVAL).await;
+                // If the task is forgotten, its last state stays readable and is its end.
+                let _ = receiver.changed().await;
+                receiver
+            }
+            Self::Ended => return None,
+        };
+        let task = receiver.borrow_and_update().clone();
+        let next = if task.status == TaskStatus::Running { Self::Running(receiver) } else { Self::Ended };
+        Some((task.into(), next))
+    }
+}

@@ -1,0 +1,310 @@
+//! What people and programs see: lines, tables, JSON and progress. Results go to standard output; notes, errors and
+//! progress to standard error.
+
+use std::{
+    fmt::Display,
+    io::{self, IsTerminal as _, Write},
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use anstyle::{AnsiColor, Style};
+use backstory_engine::model::text::one_line;
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::{Timestamp, tz::TimeZone};
+use serde::Serialize;
+
+/// What stands out.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// What may be overlooked.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What is well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What deserves attention.
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+/// What is wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Longest title in a table on a terminal; a file gets all of it.
+const TITLE: usize = 72;
+/// Time between two lines of progress where there is no terminal to draw on.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Where a command writes to.
+pub(crate) struct Terminal {
+    /// Whether a person sees standard output.
+    interactive: bool,
+}
+
+impl Terminal {
+    /// That of this process.
+    pub(crate) fn new() -> Self {
+        Self { interactive: io::stdout().is_terminal() }
+    }
+
+    /// Writes a line, or several, of the result.
+    pub(crate) fn line(&self, text: impl Display) -> io::Result<()> {
+        writeln!(anstream::stdout().lock(), "{text}")
+    }
+
+    /// Writes the result for programs.
+    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
+        self.line(serde_json::to_string_pretty(value)?)
+    }
+
+    /// Writes a table: a line of headings and the rows. The columns that are named hold numbers.
+    pub(crate) fn table(&self, headings: &[&str], numbers: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_header(headings.iter().map(|heading| heading.to_uppercase()));
+        table.add_rows(rows);
+        for (column, heading) in table.column_iter_mut().zip(headings) {
+            column.set_padding((0, 2));
+            if numbers.contains(heading) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let mut out = anstream::stdout().lock();
+        for (place, line) in table.lines().enumerate() {
+            let line = line.trim_end();
+            if place == 0 { writeln!(out, "{STRONG}{line}{STRONG:#}")? } else { writeln!(out, "{line}")? }
+        }
+        Ok(())
+    }
+
+    /// A title as it fits a table.
+    pub(crate) fn title(&self, text: &str) -> String {
+        plain(&one_line(text, if self.interactive { TITLE } else { usize::MAX }))
+    }
+
+    /// Tells what is worth knowing besides the result.
+    pub(crate) fn note(&self, text: impl Display) {
+        aside(format_args!("{FAINT}note:{FAINT:#} {text}"));
+    }
+
+    /// Tells what makes the result less than it should be.
+    pub(crate) fn warning(&self, text: impl Display) {
+        aside(format_args!("{DOUBTFUL}warning:{DOUBTFUL:#} {text}"));
+    }
+
+    /// Tells why there is no result.
+    pub(crate) fn error(&self, text: impl Display) {
+        aside(format_args!("{BAD}error:{BAD:#} {text}"));
+    }
+}
+
+/// Writes a line to standard error, above the bars that are drawn there. There is nowhere to report a failure to.
+fn aside(text: impl Display) {
+    let _ = writeln!(Beside, "{text}");
+}
+
+/// The bars on the terminal; hidden where there is none.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Standard error, without spoiling the bars. Logs go there too.
+pub(crate) struct Beside;
+
+impl Write for Beside {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        BARS.suspend(|| anstream::stderr().lock().write_all(text)).map(|()| text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        anstream::stderr().flush()
+    }
+
+    fn write_fmt(&mut self, arguments: std::fmt::Arguments<'_>) -> io::Result<()> {
+        // One write, so that no other line gets between its parts.
+        self.write_all(arguments.to_string().as_bytes())
+    }
+}
+
+/// How far long work is: a bar on a terminal, now and then a line elsewhere.
+pub(crate) enum Progress {
+    /// On a terminal.
+    Bar(ProgressBar),
+    /// In a file or a pipe.
+    Lines {
+        /// The phase that was told last.
+        told: String,
+        /// How much had been done then.
+        done: u64,
+        /// When.
+        at: Instant,
+        /// Whether the last step had a note.
+        noted: bool,
+        /// The present phase, when it began, and how much had been done then.
+        phase: (String, Instant, u64),
+    },
+}
+
+/// One step of long work.
+pub(crate) struct Step<'a> {
+    /// What is being done.
+    pub(crate) phase: &'a str,
+    /// How many of them are done.
+    pub(crate) done: u64,
+    /// How many there are, if that is known.
+    pub(crate) total: Option<u64>,
+    /// What is worth knowing about it.
+    pub(crate) note: Option<&'a str>,
+}
+
+impl Progress {
+    /// Nothing is done yet.
+    pub(crate) fn new() -> Self {
+        if io::stderr().is_terminal() {
+            let bar = BARS.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
+            return Self::Bar(bar);
+        }
+        let now = Instant::now();
+        Self::Lines { told: String::new(), done: 0, at: now, noted: false, phase: (String::new(), now, 0) }
+    }
+
+    /// Shows how far it is now.
+    pub(crate) fn show(&mut self, step: &Step<'_>) {
+        match self {
+            Self::Bar(bar) => draw(bar, step),
+            Self::Lines { told, done, at, noted, phase } => {
+                if phase.0 != step.phase {
+                    *phase = (step.phase.to_owned(), Instant::now(), step.done);
+                }
+                let advanced = *done != step.done && at.elapsed() > LINE_INTERVAL;
+                // The text of a note may count down; that there is one is news once.
+                let news = *told != step.phase || advanced || (step.note.is_some() && !*noted);
+                *noted = step.note.is_some();
+                if news && !step.phase.is_empty() && step.total != Some(0) {
+                    (*told, *done, *at) = (step.phase.to_owned(), step.done, Instant::now());
+                    aside(line(step, phase.1.elapsed(), phase.2));
+                }
+            }
+        }
+    }
+
+    /// Removes the bar.
+    pub(crate) fn clear(&self) {
+        if let Self::Bar(bar) = self {
+            remove(bar);
+        }
+    }
+}
+
+fn draw(bar: &mut ProgressBar, step: &Step<'_>) {
+    let prefix = plain(step.phase);
+    if bar.prefix() != prefix || bar.length() != step.total {
+        // A new one, because what is changed one by one is also drawn one by one.
+        remove(bar);
+        let new = ProgressBar::with_draw_target(step.total, ProgressDrawTarget::stderr());
+        *bar = BARS.add(new.with_style(style(step)).with_prefix(prefix));
+    }
+    let mut message = String::new();
+    if step.total.is_none() && step.done > 0 {
+        message.push_str(&format!("  {}", thousands(step.done)));
+    }
+    if step.total.is_some_and(|total| step.done > 0 && step.done < total) {
+        message.push_str(&format!("  ETA {:#}", HumanDuration(bar.eta())));
+    }
+    if let Some(note) = step.note {
+        message.push_str(&format!("  ({})", plain(note)));
+    }
+    bar.set_position(step.done);
+    bar.set_message(message);
+    bar.tick();
+}
+
+fn style(step: &Step<'_>) -> ProgressStyle {
+    let template = if step.total.is_some() { "{prefix}  {bar:30} {pos}/{len}{msg}" } else { "{spinner} {prefix}{msg}" };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("━╸ ")
+}
+
+fn remove(bar: &ProgressBar) {
+    bar.finish_and_clear();
+    BARS.remove(bar);
+}
+
+fn line(step: &Step<'_>, since: Duration, start: u64) -> String {
+    let mut line = plain(step.phase);
+    if let Some(total) = step.total {
+        line.push_str(&format!(": {}/{}", thousands(step.done), thousands(total)));
+        let advanced = step.done.saturating_sub(start);
+        if advanced > 0 && total > step.done {
+            let left = since.as_secs_f64() / advanced as f64 * (total - step.done) as f64;
+            line.push_str(&format!(", about {} left", duration(Duration::from_secs_f64(left))));
+        }
+    } else if step.done > 0 {
+        line.push_str(&format!(": {}", thousands(step.done)));
+    }
+    if let Some(note) = step.note {
+        line.push_str(&format!(" ({})", plain(note)));
+    }
+    line
+}
+
+/// `1,234`
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 issue`, `2 issues`
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { many })
+}
+
+/// `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// `2024-03-15 10:00`, in UTC.
+pub(crate) fn minute(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// `2024-03-15`, in UTC.
+pub(crate) fn day(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
+}
+
+/// A text of somebody else without what would command the terminal: control characters, and those that turn the
+/// direction of writing.
+pub(crate) fn plain(text: &str) -> String {
+    let harmless = |c: &char| {
+        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        matches!(c, '\n' | '\t') || !(c.is_control() || turns)
+    };
+    text.chars().filter(harmless).collect()
+}
+
+/// Text with every line moved to the right.
+pub(crate) fn indented(text: &str, by: usize) -> String {
+    let margin = " ".repeat(by);
+    let lines = text.lines().map(|line| if line.is_empty() { String::new() } else { format!("{margin}{line}") });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A panic is a bug, and the person before the terminal cannot read a stack trace: they get one sentence.
+pub(crate) fn one_sentence_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
+        let what = panic.payload_as_str().unwrap_or("it gave no reason").replace('\n', " ");
+        Terminal::new().error(format_args!(
+            "backstory ran into a bug{place} ({}); nothing that was stored is lost, please report it",
+            plain(&what)
+        ));
+    }));
+}

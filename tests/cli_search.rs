@@ -1,0 +1,195 @@
+//! Search on the command line: results, filters, and what is said when there is less than hoped for.
+
+use expect_test::expect;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::support::{Forge, Sandbox};
+
+fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
+    sandbox.run(&[&["search", "--json"], args].concat()).ok().json()
+}
+
+fn hits<'a>(found: &'a Value, field: &str) -> Vec<&'a str> {
+    found["hits"].as_array().unwrap().iter().map(|hit| hit[field].as_str().unwrap()).collect()
+}
+
+/// How long it took and how far the scores go is not for a snapshot.
+fn without_numbers(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.lines() {
+        let line = match (line.split_once(" search, "), line.rsplit_once(" (")) {
+            (Some((before, after)), _) => format!("{before} search, TIME{}", after.split_once('s').unwrap().1),
+            (_, Some((before, score))) if line.starts_with('[') && score.ends_with(')') => format!("{before} (SCORE)"),
+            _ => line.to_owned(),
+        };
+        shown.push_str(&line);
+        shown.push('\n');
+    }
+    shown
+}
+
+#[test]
+fn results_have_title_score_author_day_snippet_and_url() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = sandbox.run(&["search", "session cookies", "--mode", "lexical", "--limit", "3"]).ok();
+    expect![[r#"
+        Found 3 results (lexical search, TIME)
+
+        [1] Issue #1 - Authentication redesign (SCORE)
+            @janedoe · 2024-02-28 · acme/shop
+            "…to redesign the authentication flow because session cookies do not work in our mobile clients: the web view drops them. Options: - signed JWT access tokens - server-side sessions in a shared store, see #3 @alice please have a look from the…"
+            [FORGE]/acme/shop/-/issues/1
+
+        [2] Discussion on Issue #1 (SCORE)
+            @johndoe · 2024-03-01 · acme/shop
+            "…move to JWT-based auth because the session cookies are causing issues with our mobile clients. A signed token travels in a header and needs no cookie jar. @janedoe (2024-03-01): Agreed. What about the refresh token strategy? @johndoe…"
+            [FORGE]/acme/shop/-/issues/1#note_1003
+
+        [3] MR !2 - Refactor auth to use JWT tokens (SCORE)
+            @johndoe · 2024-03-10 · acme/shop
+            "…use JWT tokens Moving away from session cookies to JWT for authentication, as decided in #1. Access tokens live 15 minutes; refresh tokens are kept in a table and can be revoked. Closes #1"
+            [FORGE]/acme/shop/-/merge_requests/2
+    "#]].assert_eq(&without_numbers(&found.stdout));
+    assert_eq!(found.stderr, "");
+}
+
+#[test]
+fn json_has_the_fields_that_are_promised_and_no_others() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    let found = search(&sandbox, &["token bucket"]);
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&found), ["query", "mode", "coverage", "took_ms", "warnings", "hits"]);
+    assert_eq!(
+        (&found["query"], &found["mode"], &found["warnings"]),
+        (&json!("token bucket"), &json!("hybrid"), &json!([]))
+    );
+    assert_eq!(found["coverage"], json!({ "documents": 25, "embedded": 25 }));
+    let fields =
+        ["id", "kind", "title", "url", "author", "created_at", "updated_at", "snippet", "score", "parts", "parent"];
+    for hit in found["hits"].as_array().unwrap() {
+        let is_discussion = hit["kind"] == "discussion";
+        assert_eq!(keys(hit), if is_discussion { &fields[..] } else { &fields[..10] });
+        assert!(hit["url"].as_str().unwrap().starts_with(&format!("{}/acme/shop/-/", forge.url)));
+        assert!(hit["parts"].as_object().unwrap().values().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap())));
+        if is_discussion {
+            assert!(hit["id"].as_str().unwrap().starts_with(&format!("{}~", hit["parent"].as_str().unwrap())));
+        }
+    }
+    let best = &found["hits"][0];
+    assert!(best["parts"]["semantic"].is_number() && best["parts"]["lexical"].is_number(), "{best}");
+}
+
+#[test]
+fn filters_are_met_by_every_result() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found =
+        |more: &[&str]| search(&sandbox, &[&["redis cache limit authentication", "--limit", "50"], more].concat());
+    assert!(hits(&found(&[]), "id").len() > 8);
+    assert!(hits(&found(&["--type", "mr"]), "kind").iter().all(|kind| *kind == "merge_request"));
+    let kinds = found(&["--type", "issue", "--type=discussion"]);
+    assert!(hits(&kinds, "kind").iter().all(|kind| *kind != "merge_request") && !hits(&kinds, "id").is_empty());
+    let alice = found(&["--author", "@alice"]);
+    assert!(hits(&alice, "author").iter().all(|author| *author == "alice") && hits(&alice, "id").len() > 2);
+    let after = found(&["--after", "2024-03-01"]);
+    assert!(hits(&after, "created_at").iter().all(|at| *at >= "2024-03-01") && !hits(&after, "id").is_empty());
+    let before = found(&["--before", "2024"]);
+    assert!(hits(&before, "created_at").iter().all(|at| *at < "2024") && !hits(&before, "id").is_empty());
+    let both = found(&["--label", "performance", "--label", "security"]);
+    let of = |id: &&str| id.starts_with("acme/shop#4") || id.starts_with("acme/shop!3");
+    assert!(hits(&both, "id").iter().all(of) && hits(&both, "id").len() > 2, "a result has all labels");
+    assert!(hits(&found(&["--state", "merged"]), "id").iter().all(|id| id.starts_with("acme/shop!")));
+    assert_eq!(hits(&found(&["--project", "acme/shop"]), "id").len(), hits(&found(&[]), "id").len());
+}
+
+#[test]
+fn text_is_found_before_it_has_vectors_and_the_result_says_so() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = sandbox.run(&["search", "redis"]).ok();
+    assert!(found.stdout.starts_with("Found "), "{found:?}");
+    assert_eq!(found.stderr, "warning: 25 of 25 documents have no vectors yet; text search covers them\n");
+    assert_eq!(search(&sandbox, &["redis"])["coverage"], json!({ "documents": 25, "embedded": 0 }));
+}
+
+#[test]
+fn falls_back_to_text_when_the_provider_does_not_answer() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    // Vectors of another model do not count; the fallback concerns the query's own.
+    sandbox.configure("[embedding]\nprovider = \"ollama\"\nbase_url = \"http://127.0.0.1:9\"\n");
+    let found = sandbox.run(&["search", "redis"]).ok();
+    assert!(found.stdout.starts_with("Found "), "{found:?}");
+    sandbox.run(&["search", "redis", "--mode", "lexical"]).ok();
+}
+
+#[test]
+fn words_are_stemmed_and_identifiers_found_in_parts() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for (query, expected) in [
+        ("migrating databases", "acme/shop#2"),
+        ("test_checkout_total", "acme/shop#5"),
+        ("checkout_total", "acme/shop#5"),
+    ] {
+        let found = search(&sandbox, &[query, "--mode", "lexical"]);
+        assert!(hits(&found, "id").contains(&expected), "{query}: {found:#}");
+    }
+}
+
+#[test]
+fn semantic_search_finds_what_is_said_in_other_words() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    let found = search(&sandbox, &["login overhaul for phones and tablets", "--mode", "semantic"]);
+    assert!(hits(&found, "id")[..3].iter().any(|id| id.starts_with("acme/shop#1")), "{found:#}");
+    assert_eq!(found["mode"], "semantic");
+    assert!(found["hits"][0]["parts"]["lexical"].is_null());
+}
+
+#[test]
+fn nothing_found_is_no_failure() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = sandbox.run(&["search", "xyznonexistent123", "--mode", "lexical"]).ok();
+    expect![[r#"
+        No results for "xyznonexistent123" (lexical search, TIME). Other words or fewer conditions may find more.
+    "#]]
+    .assert_eq(&without_numbers(&found.stdout));
+    let nothing = Sandbox::new(&forge).run(&["search", "redis"]).ok();
+    expect![[r#"
+        Nothing has been read yet; 'backstory sync' reads the configured projects.
+    "#]]
+    .assert_eq(&nothing.stdout);
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Golden {
+    query: String,
+    expected: Vec<String>,
+    max_rank: usize,
+}
+
+#[test]
+fn golden_queries_return_known_items() {
+    let golden: Vec<Golden> = serde_json::from_str(include_str!("fixtures/golden-queries.json")).unwrap();
+    assert_eq!(golden.len(), 10);
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    let _server = sandbox.serve();
+    for Golden { query, expected, max_rank } in golden {
+        let found = search(&sandbox, &[&query]);
+        // A discussion counts for what it is about.
+        let ids = hits(&found, "id").into_iter().map(|id| id.split('~').next().unwrap().to_owned());
+        let rank = ids.clone().position(|id| expected.contains(&id)).map_or(usize::MAX, |place| place + 1);
+        assert!(rank <= max_rank, "{query}: {:?}", ids.collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,370 @@
+//! The configuration: what is read, and the sentence for whatever is wrong with it.
+
+use expect_test::{Expect, expect};
+
+use crate::support::{Forge, Sandbox};
+
+const FORGE: &str = "[[forge]]\nkind = \"gitlab\"\nbase_url = \"https://gitlab.example.com\"\n\
+                     token_env = \"GITLAB_TOKEN\"\nprojects = [\"acme/shop\"]\n";
+
+/// The message for a configuration that is wrong; the exit code is 3.
+#[track_caller]
+fn check(config: &str, expected: &Expect) {
+    let sandbox = Sandbox::empty();
+    sandbox.write_config(config);
+    expected.assert_eq(sandbox.run(&["stats"]).error(3));
+    assert!(!sandbox.path().join("home").exists(), "nothing is created for a wrong configuration");
+}
+
+/// Likewise for lines behind a good beginning, of which the first is line 7.
+#[track_caller]
+fn check_behind(lines: &str, expected: &Expect) {
+    check(&format!("{FORGE}\n{lines}\n"), expected);
+}
+
+/// Likewise for a forge with one line changed.
+#[track_caller]
+fn check_changed(line: &str, instead: &str, expected: &Expect) {
+    assert!(FORGE.contains(line));
+    check(&FORGE.replace(line, instead), expected);
+}
+
+#[test]
+fn config_is_loaded_from_backstory_toml() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    sandbox.run(&["auth-test"]).ok();
+    assert_eq!(forge.asked(), ["GET /api/v4/user"]);
+}
+
+#[test]
+fn config_is_found_in_the_personal_directory_and_by_option() {
+    let sandbox = Sandbox::empty();
+    std::fs::create_dir_all(sandbox.path().join("home/.config/backstory")).unwrap();
+    std::fs::write(sandbox.path().join("home/.config/backstory/config.toml"), FORGE).unwrap();
+    let personal = sandbox.run(&["count", "issues"]).ok();
+    assert_eq!(personal.stdout, "Issues: 0\n");
+    assert!(sandbox.path().join("home/.local/share/backstory/ledger.sqlite").exists());
+
+    std::fs::write(sandbox.path().join("other.toml"), format!("data_dir = \"here\"\n{FORGE}")).unwrap();
+    sandbox.run(&["--config", "other.toml", "count"]).ok();
+    assert!(sandbox.path().join("here/ledger.sqlite").exists(), "data_dir is relative to the file");
+    sandbox.run(&["count", "--config", "other.toml", "--data-dir", "there"]).ok();
+    assert!(sandbox.path().join("there/ledger.sqlite").exists());
+}
+
+#[test]
+fn config_file_missing_is_reported() {
+    let sandbox = Sandbox::empty();
+    expect!["there is no configuration: neither ./backstory.toml nor [DIR]/home/.config/backstory/config.toml exists; run 'backstory init' to write one, or name one with --config"].assert_eq(sandbox.run(&["sync"]).error(3));
+    expect!["the configuration none.toml does not exist; run 'backstory init --config none.toml' to write it"]
+        .assert_eq(sandbox.run(&["sync", "--config", "none.toml"]).error(3));
+    expect!["the configuration . cannot be read: is a directory"]
+        .assert_eq(sandbox.run(&["sync", "--config", "."]).error(3));
+}
+
+#[test]
+fn required_fields_missing_are_reported() {
+    check(
+        "",
+        &expect![
+            "backstory.toml: there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)"
+        ],
+    );
+    check_changed(
+        "base_url = \"https://gitlab.example.com\"\n",
+        "",
+        &expect!["backstory.toml:1: the key 'base_url' is missing in [[forge]]"],
+    );
+    check_changed(
+        "projects = [\"acme/shop\"]\n",
+        "",
+        &expect!["backstory.toml:1: the key 'projects' is missing in [[forge]]"],
+    );
+    check_changed("kind = \"gitlab\"\n", "", &expect!["backstory.toml:1: the key 'kind' is missing in [[forge]]"]);
+}
+
+#[test]
+fn project_paths_must_be_paths_and_stand_once() {
+    let line = "projects = [\"acme/shop\"]";
+    check_changed(
+        line,
+        "projects = []",
+        &expect![[r#"backstory.toml:5: projects is empty; name at least one, like "group/project""#]],
+    );
+    check_changed(
+        line,
+        "projects = [\"\"]",
+        &expect!["backstory.toml:5: projects: '' is no path of a project; write group/project"],
+    );
+    check_changed(
+        line,
+        "projects = [\"acme/shop\",\n  \"shop\"]",
+        &expect!["backstory.toml:6: projects: 'shop' is no path of a project; write group/project"],
+    );
+    check_changed(
+        line,
+        "projects = [\"https://gitlab.example.com/acme/shop\"]",
+        &expect![
+            "backstory.toml:5: projects: 'https://gitlab.example.com/acme/shop' is no path of a project; write group/project"
+        ],
+    );
+    check_changed(
+        line,
+        "projects = [\"acme/shop\", \"acme/web\", \"acme/shop\"]",
+        &expect!["backstory.toml:5: projects: acme/shop is named twice; keep one"],
+    );
+    check_changed(
+        line,
+        "projects = \"acme/shop\"",
+        &expect![[
+            r#"backstory.toml:5: projects has a wrong value: it is the string "acme/shop", expected a list in brackets"#
+        ]],
+    );
+    check(&format!("{FORGE}{FORGE}"), &expect!["backstory.toml:10: projects: acme/shop is named twice; keep one"]);
+}
+
+#[test]
+fn unknown_keys_are_reported_with_what_was_probably_meant() {
+    check_behind(
+        "[serach]\nranking = \"rrf\"",
+        &expect!["backstory.toml:7: unknown key 'serach'; did you mean 'search'?"],
+    );
+    check_behind(
+        "[embedding]\nmodle = \"x\"",
+        &expect!["backstory.toml:8: unknown key 'modle' in [embedding]; did you mean 'model'?"],
+    );
+    check_behind(
+        "[embedding]\ncolour = \"x\"",
+        &expect![
+            "backstory.toml:8: unknown key 'colour' in [embedding]; known keys: provider, model, base_url, api_key_env, dimension, threads"
+        ],
+    );
+    check_behind(
+        "[server]\ntoken = \"x\"",
+        &expect!["backstory.toml:8: unknown key 'token' in [server]; did you mean 'token_env'?"],
+    );
+    check_changed(
+        "token_env",
+        "tokenenv",
+        &expect!["backstory.toml:4: unknown key 'tokenenv' in [[forge]]; did you mean 'token_env'?"],
+    );
+    check_changed(
+        "[[forge]]",
+        "[[forge]]\nrequest_per_second = 3",
+        &expect![
+            "backstory.toml:2: unknown key 'request_per_second' in [[forge]]; did you mean 'requests_per_second'?"
+        ],
+    );
+    check(
+        &format!("datadir = \"x\"\n{FORGE}"),
+        &expect!["backstory.toml:1: unknown key 'datadir'; did you mean 'data_dir'?"],
+    );
+    check_changed(
+        "[[forge]]",
+        "[forge]",
+        &expect!["backstory.toml:1: a forge begins with [[forge]], in two brackets, because there can be several"],
+    );
+}
+
+#[test]
+fn wrong_values_of_a_forge_are_reported_with_what_would_be_right() {
+    check_changed("\"gitlab\"", "\"svn\"", &expect!["backstory.toml:2: kind is 'svn', but only 'gitlab' can be read"]);
+    check_changed(
+        "\"https://gitlab.example.com\"",
+        "\"gitlab.example.com\"",
+        &expect!["backstory.toml:3: base_url is no address; write it like https://gitlab.example.com"],
+    );
+    check_changed(
+        "\"https://gitlab.example.com\"",
+        "\"ftp://gitlab.example.com\"",
+        &expect![
+            "backstory.toml:3: base_url must begin with https:// or http://; write it like https://gitlab.example.com"
+        ],
+    );
+    check_changed(
+        "\"https://gitlab.example.com\"",
+        "\"https://me:secret@gitlab.example.com\"",
+        &expect![
+            "backstory.toml:3: base_url holds a user name or password, which must not stand in a file; write it like https://gitlab.example.com"
+        ],
+    );
+    check_changed(
+        "\"https://gitlab.example.com\"",
+        "\"https://gitlab.example.com?x=1\"",
+        &expect![
+            "backstory.toml:3: base_url must not have a query or a fragment; write it like https://gitlab.example.com"
+        ],
+    );
+    check_changed(
+        "[[forge]]",
+        "[[forge]]\nrequests_per_second = -1",
+        &expect![
+            "backstory.toml:2: requests_per_second has a wrong value: it is the integer '-1', expected a whole number from 0 on"
+        ],
+    );
+    check_changed(
+        "[[forge]]",
+        "[[forge]]\nrequests_per_second = 100000",
+        &expect!["backstory.toml:2: requests_per_second is 100000; it must be 0 (no limit) to 10000"],
+    );
+    check_changed(
+        "[[forge]]",
+        "[[forge]]\nrequests_per_second = \"ten\"",
+        &expect![[
+            r#"backstory.toml:2: requests_per_second has a wrong value: it is the string "ten", expected a whole number from 0 on"#
+        ]],
+    );
+}
+
+#[test]
+fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_right() {
+    check_behind(
+        "[embedding]\nprovider = \"olama\"",
+        &expect!["backstory.toml:8: provider is 'olama'; did you mean 'ollama'?"],
+    );
+    check_behind("[embedding]\nthreads = 0", &expect!["backstory.toml:8: threads is 0; it must be 1 to 1024"]);
+    check_behind(
+        "[embedding]\ndimension = 1000000",
+        &expect!["backstory.toml:8: dimension is 1000000; it must be 1 to 16384"],
+    );
+    check_behind(
+        "[embedding]\nprovider = \"ollama\"\nbase_url = \"localhost\"",
+        &expect!["backstory.toml:9: base_url is no address; write it like http://127.0.0.1:11434"],
+    );
+    check_behind(
+        "[search]\nranking = \"best\"",
+        &expect!["backstory.toml:8: ranking is 'best'; it can be: rrf, weighted"],
+    );
+    check_behind(
+        "[search]\nweights = { semantic = 1, lexical = 1 }",
+        &expect![[r#"backstory.toml:8: weights count only with ranking = "weighted"; set that, or remove them"#]],
+    );
+    check_behind(
+        "[search]\nranking = \"weighted\"\nweights = { semantic = 2.0, lexical = 0.5 }",
+        &expect!["backstory.toml:9: weights must be 0 to 1, and not both 0"],
+    );
+    check_behind(
+        "[search]\nranking = \"weighted\"\nweights = { semantic = 0.5 }",
+        &expect!["backstory.toml:9: the key 'lexical' is missing in weights"],
+    );
+    check_behind(
+        "[server]\nlisten = \"7373\"",
+        &expect!["backstory.toml:8: listen: '7373' is no address to listen on; write 127.0.0.1:7373"],
+    );
+    check(
+        &format!("data_dir = \"\"\n{FORGE}"),
+        &expect!["backstory.toml:1: data_dir is empty; name a directory, or remove the key"],
+    );
+}
+
+#[test]
+fn model_that_the_provider_has_not_is_reported() {
+    let sandbox = Sandbox::empty();
+    sandbox.write_config(&format!("{FORGE}\n[embedding]\nmodel = \"gpt\"\n"));
+    expect![[r#"embedding.model is "gpt", but the only bundled model is all-MiniLM-L6-v2-int8; set embedding.provider for another"#]].assert_eq(sandbox.run(&["stats", "--data-dir", "data"]).error(3));
+}
+
+#[test]
+fn what_is_not_toml_is_reported() {
+    check("[[forge]\n", &expect!["backstory.toml:1: this is not TOML: unclosed array table, expected ']'"]);
+    check("kind = gitlab\n", &expect!["backstory.toml:1: this is not TOML: string values must be quoted"]);
+    check_changed(
+        "[[forge]]",
+        "[[forge]]\nkind = \"gitlab\"",
+        &expect!["backstory.toml:3: the key 'kind' stands twice in [[forge]]; keep one"],
+    );
+    let sandbox = Sandbox::empty();
+    std::fs::write(sandbox.path().join("backstory.toml"), b"\xff\xfe").unwrap();
+    expect!["the configuration backstory.toml is not text in UTF-8; save it as UTF-8"]
+        .assert_eq(sandbox.run(&["stats"]).error(3));
+}
+
+#[test]
+fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
+    for token in ["glpat-abcdefghij0123456789", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "xY7abcDEF0123456789Q"] {
+        let sandbox = Sandbox::empty();
+        sandbox.write_config(&FORGE.replace("GITLAB_TOKEN", token));
+        let output = sandbox.run(&["stats"]);
+        assert!(!output.error(3).contains(token));
+    }
+    check_changed(
+        "GITLAB_TOKEN",
+        "glpat-abcdefghij0123456789",
+        &expect![
+            "backstory.toml:4: token_env looks like a token itself; write the name of the environment variable that holds it, not the token, and revoke the token if others could read this file"
+        ],
+    );
+    check_changed(
+        "GITLAB_TOKEN",
+        "GITLAB TOKEN",
+        &expect!["backstory.toml:4: token_env is no name of an environment variable; write one like GITLAB_TOKEN"],
+    );
+    check_behind(
+        "[server]\ntoken_env = \"\"",
+        &expect!["backstory.toml:8: token_env is no name of an environment variable; write one like GITLAB_TOKEN"],
+    );
+}
+
+#[test]
+fn missing_token_is_reported_where_one_is_needed() {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::synced(&forge);
+    for value in [None, Some(""), Some("  ")] {
+        sandbox.unset("SHOP_TOKEN");
+        if let Some(value) = value {
+            sandbox.set("SHOP_TOKEN", value);
+        }
+        for command in ["sync", "auth-test"] {
+            expect!["the environment variable SHOP_TOKEN is not set; put a token for [FORGE] with the scope read_api into it: export SHOP_TOKEN=..."].assert_eq(sandbox.run(&[command]).error(3));
+        }
+    }
+    sandbox.run(&["search", "redis", "--mode", "lexical"]).ok();
+    sandbox.run(&["show", "#1"]).ok();
+    sandbox.run(&["check"]).ok();
+    let server = sandbox.serve();
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn invalid_token_is_refused() {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::new(&forge);
+    sandbox.set("SHOP_TOKEN", "wrong");
+    expect!["[FORGE] refuses the token in SHOP_TOKEN (401 Unauthorized); create one with the scope read_api and put it into that environment variable"].assert_eq(sandbox.run(&["auth-test"]).error(3));
+    let sync = sandbox.run(&["sync"]);
+    assert_eq!(sync.code, 3);
+    expect!["error: [FORGE]/api/v4/projects/acme%2Fshop refuses the token (401 Unauthorized); create a token with the scope read_api and put it into the environment variable that token_env names"].assert_eq(sync.stderr.lines().last().unwrap());
+    let doctor = sandbox.run(&["doctor", "--json"]);
+    assert_eq!((doctor.code, &doctor.json()["success"]), (3, &false.into()));
+}
+
+#[test]
+fn init_writes_a_configuration_that_works_and_overwrites_none() {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::empty();
+    expect!["nothing can be asked without a terminal; pass --base-url https://gitlab.example.com"]
+        .assert_eq(sandbox.run(&["init"]).error(2));
+    let init = ["init", "--base-url", &forge.url, "--token-env", "SHOP_TOKEN", "--project", "acme/shop"];
+    expect![[r#"
+        Wrote backstory.toml. Put a token with the scope read_api into SHOP_TOKEN and check everything with 'backstory doctor'; then 'backstory sync' reads the projects.
+    "#]].assert_eq(&sandbox.run(&init).ok().stdout);
+    expect!["backstory.toml exists already; edit it, or pass --force to overwrite it"]
+        .assert_eq(sandbox.run(&init).error(2));
+    sandbox.run(&[init.as_slice(), &["--project", "acme/web", "--force"]].concat()).ok();
+
+    sandbox.set("SHOP_TOKEN", crate::support::TOKEN);
+    let doctor = sandbox.run(&["doctor", "--data-dir", "data"]).ok();
+    assert!(doctor.stdout.contains("acme/web can be read"), "{doctor:?}");
+
+    expect!["the address of the GitLab must be like https://gitlab.example.com"]
+        .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "gitlab", "--project", "a/b"]).error(2));
+    expect!["'a' is no path of a project; write group/project"]
+        .assert_eq(sandbox.run(&["init", "--config", "x", "--base-url", "https://g", "--project", "a"]).error(2));
+    let token = ["init", "--config", "x", "--base-url", "https://g", "--project", "a/b", "--token-env", "glpat-1"];
+    expect!["the name of an environment variable is wanted, in capitals like GITLAB_TOKEN, not the token itself"]
+        .assert_eq(sandbox.run(&token).error(2));
+    let nowhere = ["init", "--config", "no/where.toml", "--base-url", "https://g", "--project", "a/b"];
+    expect!["no/where.toml cannot be written: no such file or directory"].assert_eq(sandbox.run(&nowhere).error(3));
+    assert!(!sandbox.path().join("x").exists());
+}

@@ -1,0 +1,170 @@
+//! Who may use the server, and what its page needs.
+
+use std::time::Duration;
+
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, connect_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
+
+use super::Api;
+use crate::support::{Forge, Sandbox};
+
+/// Longest time that the server may take to say something.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A WebSocket connection.
+pub(super) struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
+
+impl Socket {
+    /// Connects; the status of the refusal if there is one.
+    pub(super) async fn connect(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+        let mut request = format!("{url}/graphql/ws").replace("http://", "ws://").into_client_request().unwrap();
+        request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().unwrap());
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        match connect_async(request).await {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(tokio_tungstenite::tungstenite::Error::Http(response)) => Err(response.status().as_u16()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(super) async fn send(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next message; `None` when the connection is closed.
+    pub(super) async fn next(&mut self) -> Option<Value> {
+        match tokio::time::timeout(DEADLINE, self.0.next()).await.unwrap() {
+            Some(Ok(Message::Text(text))) => Some(serde_json::from_str(&text).unwrap()),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => None,
+            Some(Ok(other)) => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The status of an answer to a small query.
+async fn status(api: &Api, headers: &[(&'static str, &str)]) -> u16 {
+    let mut request = api.http.post(api.url("/graphql")).json(&json!({ "query": "{ __typename }" }));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.send().await.unwrap().status().as_u16()
+}
+
+#[tokio::test]
+async fn without_a_token_only_this_machine_is_answered() {
+    let api = Api::new();
+    let own = api.server.url.clone();
+    for (headers, expected) in [
+        (vec![], 200),
+        (vec![("host", "localhost")], 200),
+        (vec![("host", "localhost:1234")], 200),
+        (vec![("host", "[::1]:7373")], 200),
+        // A name that somebody made lead to this machine.
+        (vec![("host", "evil.example")], 403),
+        (vec![("host", "localhost.evil.example")], 403),
+        (vec![("host", "127.0.0.1.evil.example:7373")], 403),
+        (vec![("host", "192.0.2.1")], 403),
+        // A page of another site in the user's browser.
+        (vec![("origin", own.as_str())], 200),
+        (vec![("origin", "http://evil.example")], 403),
+        (vec![("origin", "http://127.0.0.1:1")], 403),
+        (vec![("origin", "null")], 403),
+    ] {
+        assert_eq!(status(&api, &headers).await, expected, "{headers:?}");
+    }
+    assert_eq!(Socket::connect(&own, &[("origin", "http://evil.example")]).await.err(), Some(403));
+    assert!(Socket::connect(&own, &[("origin", &own)]).await.is_ok());
+    let page = api.http.get(api.url("/graphql")).header("host", "evil.example").send().await.unwrap();
+    assert_eq!(page.status(), 403);
+}
+
+#[tokio::test]
+async fn with_a_token_it_must_be_shown() {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::new(&forge);
+    sandbox.configure("\n[server]\ntoken_env = \"API_TOKEN\"\n");
+    sandbox.set("API_TOKEN", "open sesame");
+    let server = sandbox.serve();
+    let api = Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() };
+    let right = ("authorization", "Bearer open sesame");
+    assert_eq!(status(&api, &[right]).await, 200);
+    // Whoever has the token may come from anywhere.
+    assert_eq!(
+        status(&api, &[right, ("host", "backstory.example"), ("origin", "https://dashboard.example")]).await,
+        200
+    );
+    for wrong in ["Bearer open", "Bearer open sesame!", "Bearer ", "Basic open sesame", "open sesame", ""] {
+        assert_eq!(status(&api, &[("authorization", wrong)]).await, 401, "{wrong}");
+    }
+    for (path, expected) in [("/graphql", 401), ("/graphql/assets/start.js", 401), ("/nothing", 401), ("/healthz", 200)]
+    {
+        assert_eq!(api.http.get(api.url(path)).send().await.unwrap().status(), expected, "{path}");
+    }
+    let response = api.http.post(api.url("/graphql")).send().await.unwrap();
+    assert_eq!(response.headers()["www-authenticate"], "Bearer");
+    assert_eq!(response.json::<Value>().await.unwrap()["errors"][0]["extensions"]["code"], "UNAUTHENTICATED");
+
+    let url = &api.server.url;
+    let init = |payload: Value| json!({ "type": "connection_init", "payload": payload });
+    // A browser cannot set headers: the token may come with the first message.
+    for (headers, payload, accepted) in [
+        (vec![right], json!({}), true),
+        (vec![], json!({ "Authorization": "Bearer open sesame" }), true),
+        (vec![], json!({ "Authorization": "Bearer wrong" }), false),
+        (vec![], json!({}), false),
+    ] {
+        let mut socket = Socket::connect(url, &headers).await.ok().unwrap();
+        socket.send(init(payload.clone())).await;
+        let first = socket.next().await;
+        assert_eq!(first, accepted.then(|| json!({ "type": "connection_ack" })), "{headers:?} {payload}");
+    }
+    assert_eq!(Socket::connect(url, &[("authorization", "Bearer wrong")]).await.err(), Some(401));
+}
+
+#[tokio::test]
+async fn the_query_page_needs_no_network() {
+    let api = Api::new();
+    let get = |path: String| {
+        let request = api.http.get(api.url(&path));
+        async move {
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), 200, "{path}");
+            (response.headers().clone(), response.text().await.unwrap())
+        }
+    };
+    let (headers, page) = get("/graphql".to_owned()).await;
+    assert!(headers["content-type"].to_str().unwrap().starts_with("text/html"));
+    assert!(headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
+    let mut files = 0;
+    for attribute in ["src=\"", "href=\"/"] {
+        for rest in page.split(attribute).skip(1) {
+            let path = rest.split('"').next().unwrap();
+            let (_, content) = get(format!("/{}", path.trim_start_matches('/'))).await;
+            assert!(!content.is_empty());
+            files += 1;
+        }
+    }
+    assert_eq!(files, 5);
+    let (_, start) = get("/graphql/assets/start.js".to_owned()).await;
+    assert!(!page.contains("://") && !start.contains("://"));
+    let missing = api.http.get(api.url("/graphql/assets/nothing.js")).send().await.unwrap();
+    assert_eq!(missing.status(), 404);
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_end_closes_its_connections() {
+    let api = Api::new();
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let Api { server, .. } = api;
+    let stopped = tokio::task::spawn_blocking(move || server.stop());
+    assert_eq!(socket.next().await, None);
+    assert_eq!(stopped.await.unwrap().0, Some(0));
+}

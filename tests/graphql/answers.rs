@@ -1,0 +1,332 @@
+//! What the API answers: nodes, their fields and edges, pages, and how often it reads for that.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::{Value, json};
+
+use super::{Api, texts};
+use crate::support::Forge;
+
+#[tokio::test]
+async fn every_type_of_node_is_found_by_its_id() {
+    let forge = Forge::start();
+    let discussion = forge.discuss("acme/shop#6", "bob", "As in #999, @nobody knows why, since 0badc0de1.");
+    let note = forge.reply("acme/shop#6", &discussion, "carol", "True.");
+    let api = Api::of(forge);
+    let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id known } }";
+    let known = [
+        ("Project", "acme/shop".to_owned()),
+        ("Issue", "acme/shop#1".to_owned()),
+        ("MergeRequest", "acme/shop!2".to_owned()),
+        ("Discussion", format!("acme/shop#6~{discussion}")),
+        ("Note", format!("acme/shop#6#note_{note}")),
+        ("Commit", "acme/shop@1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d".to_owned()),
+        ("File", "acme/shop:src/auth/token.rs".to_owned()),
+        ("Label", "acme/shop~auth".to_owned()),
+        ("Milestone", "acme/shop%2".to_owned()),
+        ("Person", "@janedoe".to_owned()),
+    ];
+    let referred = [
+        ("Issue", "acme/shop#999".to_owned()),
+        ("Person", "@nobody".to_owned()),
+        ("Commit", "acme/shop@0badc0de1".to_owned()),
+    ];
+    let ids: Vec<&str> = known.iter().chain(&referred).map(|(_, id)| id.as_str()).collect();
+    let found = api.data_with(query, json!({ "ids": ids })).await;
+    let node = |known: bool| move |(kind, id): &(&str, String)| json!({ "__typename": kind, "id": id, "known": known });
+    let expected: Vec<Value> = known.iter().map(node(true)).chain(referred.iter().map(node(false))).collect();
+    assert_eq!(found["nodes"], json!(expected));
+
+    let nothing = ["acme/shop#998", "@nobody-else", "acme/nothing", "no id at all", "", "acme/shop@7777777"];
+    let found = api.data_with(query, json!({ "ids": nothing })).await;
+    assert_eq!(found["nodes"], json!(vec![Value::Null; nothing.len()]));
+}
+
+#[tokio::test]
+async fn fields_tell_what_the_forge_told() {
+    let api = Api::new();
+    let data = api
+        .data(
+            r#"{ mergeRequest(ref: "acme/shop!2") {
+              ref iid title state draft sourceBranch targetBranch createdAt mergedAt closedAt notesCount description
+              headSha mergeCommitSha squashCommitSha
+              author { username name } mergedBy { username } assignees { username } reviewers { name }
+              approvedBy { username } labels { name color description } milestone { iid title state }
+              project { path name defaultBranch } closes { ref title closingMergeRequests { ref } }
+              discussions(first: 1) { totalCount nodes {
+                individual resolvable resolved notesCount author { username } thread { ref title state }
+                notes(first: 2) {
+                  kind body author { username } resolvedBy { username } discussion { notesCount }
+                  position { oldPath newPath oldLineStart newLineStart newLineEnd }
+                }
+              } }
+            } }"#,
+        )
+        .await;
+    let mr = &data["mergeRequest"];
+    assert!(mr["description"].as_str().unwrap().ends_with("Closes #1"));
+    for (pointer, value) in [
+        ("/ref", json!("acme/shop!2")),
+        ("/iid", json!(2)),
+        ("/title", json!("Refactor auth to use JWT tokens")),
+        ("/state", json!("MERGED")),
+        ("/draft", json!(false)),
+        ("/sourceBranch", json!("jwt-auth")),
+        ("/createdAt", json!("2024-03-10T09:00:00Z")),
+        ("/mergedAt", json!("2024-03-22T16:05:00Z")),
+        ("/closedAt", Value::Null),
+        ("/headSha", json!("9c2e4f6a8b0d1c3e5f7a9b2d4c6e8f0a1b3d5c7e")),
+        ("/squashCommitSha", json!("77aa88bb99cc00dd11ee22ff33aa44bb55cc66dd")),
+        ("/author", json!({ "username": "johndoe", "name": "John Doe" })),
+        ("/assignees", json!([{ "username": "johndoe" }])),
+        ("/reviewers", json!([{ "name": "Jane Doe" }])),
+        ("/approvedBy", json!([{ "username": "janedoe" }])),
+        ("/labels", json!([{ "name": "auth", "color": "#d9534f", "description": "Signing in and out" }])),
+        ("/milestone", json!({ "iid": 2, "title": "v2.0", "state": "active" })),
+        ("/project/path", json!("acme/shop")),
+        ("/closes/0/title", json!("Authentication redesign")),
+        ("/closes/0/closingMergeRequests", json!([{ "ref": "acme/shop!2" }])),
+        ("/discussions/totalCount", json!(3)),
+        ("/discussions/nodes/0/resolved", json!(true)),
+        ("/discussions/nodes/0/notesCount", json!(3)),
+        ("/discussions/nodes/0/author/username", json!("janedoe")),
+        ("/discussions/nodes/0/thread/title", json!("Refactor auth to use JWT tokens")),
+        ("/discussions/nodes/0/notes/0/kind", json!("DIFF")),
+        ("/discussions/nodes/0/notes/0/resolvedBy/username", json!("johndoe")),
+        ("/discussions/nodes/0/notes/0/position/newPath", json!("src/auth/token.rs")),
+        ("/discussions/nodes/0/notes/0/position/newLineStart", json!(42)),
+        ("/discussions/nodes/0/notes/1/author/username", json!("johndoe")),
+        ("/discussions/nodes/0/notes/1/discussion/notesCount", json!(3)),
+    ] {
+        assert_eq!(mr.pointer(pointer), Some(&value), "{pointer}: {mr:#}");
+    }
+    assert_eq!(mr.pointer("/discussions/nodes/0/notes").unwrap().as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_null_and_what_is_no_reference_an_error() {
+    let api = Api::new();
+    for query in [
+        r#"{ found: issue(ref: "acme/shop#99") { id } }"#,
+        r#"{ found: mergeRequest(ref: "acme/shop!99") { id } }"#,
+        r#"{ found: discussion(ref: "acme/shop!2~none") { id } }"#,
+        r#"{ found: person(username: "nobody") { id } }"#,
+        r#"{ found: project(path: "acme/web") { id } }"#,
+        r#"{ found: task(id: "99") { id } }"#,
+    ] {
+        assert_eq!(api.data(query).await, json!({ "found": null }), "{query}");
+    }
+    for query in [
+        r#"{ issue(ref: "acme/shop!2") { id } }"#,
+        r#"{ issue(ref: "12") { id } }"#,
+        r#"{ mergeRequest(ref: "acme/shop#1") { id } }"#,
+        r#"{ discussion(ref: "acme/shop!2") { id } }"#,
+        r#"{ project(path: "a b") { id } }"#,
+        r#"{ task(id: "x") { id } }"#,
+        r#"{ search(query: " ") { query } }"#,
+        r#"{ search(query: "x", filter: { after: "yesterday" }) { query } }"#,
+    ] {
+        assert_eq!(api.error(query).await.0, "INVALID", "{query}");
+    }
+    let person = api.data(r#"{ person(username: "@JaneDoe") { id name } }"#).await;
+    assert_eq!(person["person"], json!({ "id": "@janedoe", "name": "Jane Doe" }));
+}
+
+#[tokio::test]
+async fn every_edge_is_found_from_both_of_its_ends() {
+    let api = Api::new();
+    let edges = |id: &str, direction: &str| {
+        let types = [
+            "Project",
+            "Issue",
+            "MergeRequest",
+            "Discussion",
+            "Note",
+            "Commit",
+            "File",
+            "Label",
+            "Milestone",
+            "Person",
+        ];
+        let edges = format!("{{ edges(direction: {direction}, first: 100) {{ edges {{ name node {{ id }} }} }} }}");
+        let fragments: String = types.iter().map(|name| format!("... on {name} {edges} ")).collect();
+        let query = format!("query ($id: ID!) {{ node(id: $id) {{ id {fragments} }} }}");
+        let variables = json!({ "id": id });
+        let api = &api;
+        async move {
+            let found = api.data_with(&query, variables).await;
+            let list = &found["node"]["edges"]["edges"];
+            texts(list, "/name").into_iter().zip(texts(list, "/node/id")).collect::<BTreeSet<_>>()
+        }
+    };
+    // Walks the graph from one merge request, along edges in both directions.
+    let mut met = BTreeSet::from(["acme/shop!2".to_owned()]);
+    let mut waiting = vec!["acme/shop!2".to_owned()];
+    let mut names = BTreeSet::new();
+    let (mut out, mut into) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(id) = waiting.pop() {
+        let (starting, ending) = (edges(&id, "OUT").await, edges(&id, "IN").await);
+        for (_, other) in starting.iter().chain(&ending) {
+            if met.insert(other.clone()) {
+                waiting.push(other.clone());
+            }
+        }
+        names.extend(starting.iter().map(|(name, _)| name.clone()));
+        out.extend(starting.into_iter().map(|(name, other)| (id.clone(), name, other)));
+        into.extend(ending.into_iter().map(|(name, other)| (other, name, id.clone())));
+    }
+    assert_eq!(out, into);
+    for id in ["acme/shop", "acme/shop#1", "acme/shop!1", "@alice", "acme/shop~auth", "acme/shop:src/cache/redis.rs"] {
+        assert!(met.contains(id), "{id} was not met");
+    }
+    for name in [
+        "AUTHORED",
+        "ASSIGNED_TO",
+        "REVIEWED",
+        "APPROVED",
+        "RESOLVED",
+        "CLOSES",
+        "MENTIONS",
+        "REFERENCES",
+        "PART_OF",
+        "REPLIES_TO",
+        "COMMENTS_ON",
+        "LABELED",
+        "IN_MILESTONE",
+        "MERGED_AS",
+        "RELATES_TO",
+    ] {
+        assert!(names.contains(name), "there is no {name}");
+    }
+}
+
+#[tokio::test]
+async fn edges_can_be_narrowed_and_paged() {
+    let api = Api::new();
+    let query = "query ($first: Int, $after: String) { node(id: \"acme/shop\") { ... on Project {
+        edges(direction: IN, names: [PART_OF], first: $first, after: $after) {
+          totalCount nodes { __typename id } edges { name cursor } pageInfo { hasNextPage hasPreviousPage endCursor }
+        } } } }";
+    let whole = api.data_with(query, json!({ "first": 100 })).await["node"]["edges"].take();
+    assert_eq!(texts(&whole["edges"], "/name").iter().collect::<BTreeSet<_>>().len(), 1);
+    assert_eq!(whole["totalCount"], whole["nodes"].as_array().unwrap().len());
+    let mut found: Vec<String> = vec![];
+    let mut after = Value::Null;
+    loop {
+        let page = api.data_with(query, json!({ "first": 4, "after": after })).await["node"]["edges"].take();
+        assert_eq!(page["pageInfo"]["hasPreviousPage"], !after.is_null());
+        assert_eq!(page["totalCount"], whole["totalCount"]);
+        found.extend(texts(&page["nodes"], "/id"));
+        assert!(whole["totalCount"].as_u64() >= Some(found.len() as u64), "the list does not end: {found:?}");
+        after = page["pageInfo"]["endCursor"].clone();
+        if page["pageInfo"]["hasNextPage"] == false {
+            break;
+        }
+    }
+    assert_eq!(found, texts(&whole["nodes"], "/id"));
+}
+
+#[tokio::test]
+async fn pages_of_a_list_hold_every_item_once_and_newest_first() {
+    let api = Api::new();
+    for list in ["issues", "mergeRequests"] {
+        let query = format!(
+            "query ($first: Int, $after: String) {{ {list}(first: $first, after: $after) {{ totalCount
+               nodes {{ id updatedAt }} edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage endCursor }} }} }}"
+        );
+        let whole = api.data_with(&query, json!({ "first": 100 })).await[list].take();
+        let times = texts(&whole["nodes"], "/updatedAt");
+        assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+        assert_eq!(whole["totalCount"], times.len());
+        let mut found: Vec<String> = vec![];
+        let mut after = Value::Null;
+        while after != "end" {
+            let page = api.data_with(&query, json!({ "first": 2, "after": after })).await[list].take();
+            found.extend(texts(&page["edges"], "/node/id"));
+            assert_eq!(
+                page["pageInfo"]["endCursor"],
+                *page["edges"].as_array().unwrap().last().unwrap().get("cursor").unwrap()
+            );
+            assert!(found.len() <= times.len(), "{list} does not end: {found:?}");
+            let more = page["pageInfo"]["hasNextPage"] == true;
+            after = if more { page["pageInfo"]["endCursor"].clone() } else { json!("end") };
+        }
+        assert_eq!(found, texts(&whole["nodes"], "/id"));
+        assert!(found.len() >= 5);
+    }
+    let none = api.data("{ issues(first: 0) { totalCount nodes { id } } }").await;
+    assert_eq!(none["issues"], json!({ "totalCount": 6, "nodes": [] }));
+}
+
+#[tokio::test]
+async fn lists_can_be_narrowed() {
+    let api = Api::new();
+    for (filter, expected) in [
+        ("{ state: OPENED }", vec!["acme/shop#2", "acme/shop#4", "acme/shop#5", "acme/shop#6"]),
+        ("{ author: \"carol\" }", vec!["acme/shop#4", "acme/shop#5", "acme/shop#6"]),
+        ("{ label: \"security\" }", vec!["acme/shop#1", "acme/shop#4"]),
+        ("{ label: \"security\", state: OPENED, author: \"@carol\" }", vec!["acme/shop#4"]),
+        ("{ project: \"acme/web\" }", vec![]),
+    ] {
+        let query = format!(
+            "{{ issues(filter: {filter}) {{ totalCount nodes {{ id }} }}
+                project(path: \"acme/shop\") {{ issues {{ totalCount }} mergeRequests(first: 1) {{ totalCount }} }} }}"
+        );
+        let data = api.data(&query).await;
+        let mut found = texts(&data["issues"]["nodes"], "/id");
+        found.sort();
+        assert_eq!(found, expected, "{filter}");
+        assert_eq!(data["issues"]["totalCount"], expected.len(), "{filter}");
+        assert_eq!(data["project"], json!({ "issues": { "totalCount": 6 }, "mergeRequests": { "totalCount": 5 } }));
+    }
+}
+
+#[tokio::test]
+async fn search_leads_into_the_graph() {
+    let api = Api::new();
+    let data = api
+        .data(
+            r#"{ search(query: "clock skew of phones", mode: LEXICAL, filter: { kinds: [DISCUSSION] }) {
+              query mode coverage { documents byKind { kind documents } }
+              hits { id kind parent title score parts { name score } node { id ... on Discussion { notes { body } } } }
+            } }"#,
+        )
+        .await;
+    let hit = &data["search"]["hits"][0];
+    assert_eq!(hit["kind"], "DISCUSSION");
+    assert_eq!(hit["parent"], "acme/shop!2");
+    assert_eq!(hit["node"]["id"], hit["id"]);
+    assert!(hit.pointer("/node/notes/1/body").unwrap().as_str().unwrap().contains("clock skew"));
+    assert_eq!(hit["parts"][0]["name"], "lexical");
+}
+
+/// A list of a hundred, and all that is asked of each of them: how often the stores are read must not depend on how
+/// long the list is.
+#[tokio::test]
+async fn lists_are_read_in_batches() {
+    let forge = Forge::start();
+    for number in 0..100 {
+        let issue = forge.new_issue("acme/shop", "carol", &format!("Issue {number}"), "Like #1, says @alice.");
+        forge.discuss(&issue, "bob", "Why?");
+    }
+    let api = Api::of(forge);
+    let query = "query Batches($first: Int!) { issues(first: $first) { nodes {
+        id title author { name } labels { name color } project { name }
+        discussions(first: 1) { nodes { notes(first: 1) { body author { name } } } }
+        edges(first: 4) { edges { name node { id known } } }
+      } } }";
+    let request = json!({ "query": query, "operationName": "Batches", "variables": { "first": 100 } });
+    let response = api.http.post(api.url("/graphql")).json(&request).send().await.unwrap();
+    let answer: Value = response.json().await.unwrap();
+    assert_eq!(answer["data"]["issues"]["nodes"].as_array().unwrap().len(), 100, "{answer:#}");
+
+    let log = fs::read_to_string(api.sandbox.path().join("serve.log")).unwrap();
+    let line = log.lines().rfind(|line| line.contains("Batches")).unwrap();
+    let number = |name: &str| -> u64 {
+        let (_, rest) = line.split_once(&format!("{name}=")).unwrap();
+        rest.split(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(number("keys") > 300, "{line}");
+    // Five levels, a batch for each kind of thing; a level may take two when the machine is slow.
+    assert!(number("batches") <= 40, "{line}");
+}

@@ -1,0 +1,129 @@
+//! What is too much is refused, with a code and before anything is read.
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+/// The body of a request for a query.
+fn body(query: &str) -> String {
+    json!({ "query": query }).to_string()
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_refused() {
+    let api = Api::new();
+    let deep = format!("{{ {} id {} }}", "issues { nodes { project { ".repeat(5), "} } } ".repeat(5));
+    let aliases = |count: usize| -> String { (0..count).map(|i| format!("a{i}: __typename ")).collect() };
+    // Each fragment uses the next one twice: a few kilobytes that stand for billions of fields.
+    let doubling: String = (0..30).map(|i| format!("fragment F{i} on Query {{ ...F{0} ...F{0} }} ", i + 1)).collect();
+    let bomb = format!("{{ ...F0 }} {doubling} fragment F30 on Query {{ __typename }}");
+    let types = "fields { type { ".repeat(4) + "name" + &" } }".repeat(4);
+    for (query, part) in [
+        (deep.as_str(), "levels deep; at most 12"),
+        ("{ issues(first: 100) { nodes { edges(first: 100) { nodes { id } } } } }", "at most 5000"),
+        (&format!("{{ {} }}", aliases(51)), "renames 51 fields; at most 50"),
+        (&format!("{{ {} }}", "__typename ".repeat(5001)), "selects 5001 fields; at most 5000"),
+        (&bomb, "fields; at most 5000"),
+        ("{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }", "uses itself"),
+        (&format!("{{ __schema {{ types {{ {types} }} }} }}"), "lists deep; at most 3"),
+        (&"{a".repeat(60_000), "nests brackets more than 32 deep"),
+        (&format!("query ($a: String = {}) {{ a }}", "[".repeat(60_000)), "nests brackets more than 32 deep"),
+        (&format!("{{ __typename {} }}", "@skip(if: false) ".repeat(6)), "directives"),
+        ("{ issues(first: 101) { nodes { id } } }", "'first' is 101; it must be 0 to 100"),
+        ("{ issues(first: -1) { nodes { id } } }", "'first' is -1"),
+        ("{ issues(after: \"x\") { nodes { id } } }", "'x' is no cursor of this list"),
+        (
+            "{ mergeRequests(after: \"2024-01-01T00:00:00Z acme/shop#1\") { nodes { id } } }",
+            "is no cursor of this list",
+        ),
+        ("{ projects(after: \"x\") { nodes { id } } }", "is no cursor of this list"),
+        ("{ node(id: \"acme/shop\") { ... on Project { edges(after: \"x\") { nodes { id } } } } }", "is no cursor"),
+        ("{ syncStatus(runs: 101) { ledgerSeq } }", "it must be 0 to 100"),
+        ("{ search(query: \"x\", first: 101) { query } }", "100"),
+        (&format!("{{ search(query: \"{}\") {{ query }} }}", "x".repeat(10_000)), "2000"),
+        ("{ check: nothing }", "Unknown field"),
+        ("{", "expected"),
+        ("", "expected"),
+        ("subscription { taskProgress(id: \"1\") { id } }", "not supported on this transport"),
+    ] {
+        let (code, message) = api.error(query).await;
+        let shown = &query[..query.len().min(100)];
+        assert_eq!(code, "INVALID", "{shown}: {message}");
+        assert!(message.contains(part), "{shown}: {message}");
+    }
+    // As many as are allowed.
+    api.data(&format!("{{ {} }}", aliases(50))).await;
+    // Brackets in texts and comments do not count.
+    let texts = format!(
+        "{{ search(query: \"{0}\", filter: {{ author: \"\"\"{0}\"\"\" }}) {{ query }} }} # {0}",
+        "[".repeat(99)
+    );
+    api.data(&texts).await;
+}
+
+#[tokio::test]
+async fn ids_of_nodes_are_limited() {
+    let api = Api::new();
+    let ids = vec!["acme/shop"; 101];
+    let answer = api.answer("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", json!({ "ids": ids })).await;
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "INVALID");
+    assert_eq!(answer["errors"][0]["message"], "101 ids were given; at most 100 are allowed");
+}
+
+#[tokio::test]
+async fn what_is_no_request_has_a_status_of_its_own() {
+    let api = Api::new();
+    let batch = format!("[{}]", body("{ __typename }"));
+    let large = format!("{{\"query\":\"{{ __typename }}\",\"more\":\"{}\"}}", "x".repeat(256 << 10));
+    let json_type = "application/json";
+    for (content_type, body, status, code) in [
+        (json_type, "{\"query\":", 400, "INVALID"),
+        (json_type, "\"query\"", 400, "INVALID"),
+        (json_type, &batch, 400, "INVALID"),
+        (json_type, &large, 413, "TOO_LARGE"),
+        ("text/plain", &body("{ __typename }"), 415, "INVALID"),
+        ("application/x-www-form-urlencoded", "query=%7B__typename%7D", 415, "INVALID"),
+    ] {
+        let request = api.http.post(api.url("/graphql")).header("content-type", content_type).body(body.to_owned());
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{}", &body[..body.len().min(100)]);
+        let answer: Value = response.json().await.unwrap();
+        assert_eq!(answer["errors"][0]["extensions"]["code"], code);
+    }
+    for (method, path, status) in [("PUT", "/graphql", 405), ("GET", "/nothing", 404), ("POST", "/", 404)] {
+        let response = api.http.request(method.parse().unwrap(), api.url(path)).send().await.unwrap();
+        assert_eq!(response.status(), status, "{method} {path}");
+    }
+}
+
+/// What GraphiQL asks first: types within types are followed deeper than a query for data may go.
+#[tokio::test]
+async fn introspection_is_allowed() {
+    let api = Api::new();
+    let of_type = "kind name ofType { ".repeat(8) + "kind name" + &" }".repeat(8);
+    let query = format!(
+        "{{ __schema {{ queryType {{ name }} types {{ ...Full }} directives {{ name args {{ ...Input }} }} }} }}
+         fragment Full on __Type {{ kind name description
+           fields(includeDeprecated: true) {{ name description args {{ ...Input }} type {{ ...Ref }} isDeprecated }}
+           inputFields {{ ...Input }} interfaces {{ ...Ref }} enumValues {{ name description }} possibleTypes {{ ...Ref }} }}
+         fragment Input on __InputValue {{ name description type {{ ...Ref }} defaultValue }}
+         fragment Ref on __Type {{ {of_type} }}"
+    );
+    let data = api.data(&query).await;
+    let types = data["__schema"]["types"].as_array().unwrap();
+    // Every type, field and argument says what it is, but for what the language has.
+    let own = |kind: &&Value| {
+        let name = kind["name"].as_str().unwrap();
+        !name.starts_with("__") && !["Boolean", "Float", "ID", "Int", "String"].contains(&name)
+    };
+    let described = |thing: &Value, of: &str| assert!(thing["description"].is_string(), "{of}: {}", thing["name"]);
+    let list = |thing: &Value, name: &str| thing[name].as_array().cloned().unwrap_or_default();
+    for kind in types.iter().filter(own) {
+        let name = kind["name"].as_str().unwrap();
+        described(kind, "type");
+        for field in list(kind, "fields").iter().chain(&list(kind, "inputFields")).chain(&list(kind, "enumValues")) {
+            described(field, name);
+            list(field, "args").iter().for_each(|argument| described(argument, name));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Work that the API starts, and how clients follow it.
+
+use serde_json::{Value, json};
+
+use super::{Api, access::Socket};
+
+/// Follows a task over a connection of its own; what was told, until the end.
+async fn followed(api: &Api, id: &str, between: impl FnOnce()) -> Vec<Value> {
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let query = "subscription ($id: ID!) { taskProgress(id: $id) { id kind status error { code message } summary } }";
+    let payload = json!({ "query": query, "variables": { "id": id } });
+    socket.send(json!({ "id": "a", "type": "subscribe", "payload": payload })).await;
+    let mut between = Some(between);
+    let mut told = vec![];
+    loop {
+        let message = socket.next().await.unwrap();
+        if message["type"] == "complete" {
+            return told;
+        }
+        told.push(message["payload"].clone());
+        if let Some(between) = between.take() {
+            between();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_sync_is_followed_to_its_end() {
+    let api = Api::new();
+    api.forge.advance(3600);
+    let new = api.forge.new_issue("acme/shop", "bob", "Gift cards", "");
+    api.forge.hold();
+    let started = api.data("mutation { sync { id kind status startedAt finishedAt } }").await["sync"].take();
+    assert_eq!(started["kind"], "SYNC");
+    assert_eq!(started["status"], "RUNNING");
+    assert_eq!(started["finishedAt"], Value::Null);
+    let id = started["id"].as_str().unwrap();
+
+    // One sync at a time.
+    let (code, message) = api.error("mutation { sync { id } }").await;
+    assert_eq!(code, "CONFLICT", "{message}");
+    let running = api.data("{ syncStatus { running { id } runs { status } } }").await;
+    assert_eq!(running.pointer("/syncStatus/running/id"), Some(&started["id"]));
+
+    let told = followed(&api, id, || api.forge.release()).await;
+    let statuses: Vec<&str> =
+        told.iter().map(|told| told["data"]["taskProgress"]["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses.first(), Some(&"RUNNING"));
+    assert_eq!(statuses.last(), Some(&"SUCCEEDED"));
+    assert_eq!(statuses.iter().filter(|status| **status != "RUNNING").count(), 1);
+    assert_eq!(told.last().unwrap().pointer("/data/taskProgress/summary/changed/issue"), Some(&json!(1)));
+    let found = api.data(&format!("{{ issue(ref: \"{new}\") {{ title }} }}")).await;
+    assert_eq!(found["issue"]["title"], "Gift cards");
+
+    // Of a task that has ended the end is told, once.
+    assert_eq!(followed(&api, id, || {}).await, told[told.len() - 1..]);
+    let task = api.data(&format!("{{ task(id: \"{id}\") {{ status }} }}")).await;
+    assert_eq!(task["task"]["status"], "SUCCEEDED");
+}
+
+#[tokio::test]
+async fn a_task_that_fails_says_why() {
+    let api = Api::new();
+    api.forge.fail(crate::support::Fault::Status(401), "/", usize::MAX);
+    let started = api.data("mutation { sync { id } }").await;
+    let told = followed(&api, started["sync"]["id"].as_str().unwrap(), || {}).await;
+    let end = &told.last().unwrap()["data"]["taskProgress"];
+    assert_eq!(end["status"], "FAILED");
+    assert_eq!(end["error"]["code"], "CONFIGURATION", "{end}");
+    assert!(!end["error"]["message"].as_str().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_cannot_be_followed_is_told_at_once() {
+    let api = Api::new();
+    let told = followed(&api, "99", || {}).await;
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0]["errors"][0]["extensions"]["code"], "NOT_FOUND");
+    let (code, _) = api.error("mutation { sync(projects: [\"acme/nothing\"]) { id } }").await;
+    assert_eq!(code, "INVALID");
+}
+
+#[tokio::test]
+async fn a_rebuild_keeps_what_the_graph_says() {
+    let api = Api::new();
+    let before = api.data("{ digest { value quads } }").await;
+    let started = api.data("mutation { rebuild(projection: GRAPH) { id } }").await;
+    let told = followed(&api, started["rebuild"]["id"].as_str().unwrap(), || {}).await;
+    let summary = &told.last().unwrap()["data"]["taskProgress"]["summary"];
+    assert_eq!(summary["digest"], before["digest"]["value"]);
+    let after =
+        api.data("{ digest { value quads } check { ok findings { rule problems } } stats { issues notes } }").await;
+    assert_eq!(after["digest"], before["digest"]);
+    assert_eq!(after["check"]["ok"], true, "{:#}", after["check"]);
+    assert_eq!(after["stats"]["issues"], 6);
+}

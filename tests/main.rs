@@ -1,0 +1,16 @@
+//! Tests through the public surface.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cli;
+mod cli_bad_input;
+mod cli_search;
+mod cli_serve;
+mod config;
+mod embed;
+mod graphql;
+mod replay;
+mod store_graph;
+mod store_index;
+mod store_ledger;
+mod support;
+mod sync;

@@ -1,0 +1,211 @@
+//! The whole of a real project, served by a GitLab stand-in: faults, kills, rebuilds. Runs when
+//! `BACKSTORY_FORGE_REPLAY` names the directory of the stand-in (`forge_replay.py` and `data/`); passes at once
+//! otherwise.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+const PROJECT: &str = "bitcoin-core/secp256k1";
+
+/// The stand-in, stopped when dropped.
+struct Replay {
+    child: Child,
+    url: String,
+}
+
+impl Replay {
+    /// Starts it, or `None` if it is not there.
+    fn start(options: &[&str]) -> Option<Self> {
+        let directory = PathBuf::from(std::env::var_os("BACKSTORY_FORGE_REPLAY")?);
+        let mut child = Command::new("python3")
+            .arg(directory.join("forge_replay.py"))
+            .args(["--port", "0", "--project", PROJECT, "--data"])
+            .arg(directory.join("data/secp256k1.jsonl.gz"))
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("python3 starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").expect("it says where it listens").to_owned();
+        Some(Self { child, url })
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.call("GET", path, "")
+    }
+
+    /// Replaces its faults.
+    fn set_fault(&self, fault: &str) {
+        self.call("DELETE", "/_control/faults", "");
+        if !fault.is_empty() {
+            self.call("POST", "/_control/faults", &serde_json::json!({ "fault": fault }).to_string());
+        }
+    }
+
+    fn call(&self, method: &str, path: &str, body: &str) -> Value {
+        const CALL: &str = "import sys, urllib.request as u\n\
+            r = u.Request(sys.argv[2], sys.argv[3].encode() or None, {'content-type': 'application/json'}, method=sys.argv[1])\n\
+            print(u.urlopen(r).read().decode() or 'null')";
+        let output =
+            Command::new("python3").args(["-c", CALL, method, &format!("{}{path}", self.url), body]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A configuration and a data directory for one replay.
+struct Setup {
+    directory: tempfile::TempDir,
+}
+
+impl Setup {
+    fn new(replay: &Replay, requests_per_second: u32) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let config = format!(
+            "[[forge]]\nkind = \"gitlab\"\nbase_url = \"{}\"\ntoken_env = \"REPLAY_TOKEN\"\nprojects = [\"{PROJECT}\"]\n\
+             requests_per_second = {requests_per_second}\n",
+            replay.url
+        );
+        std::fs::write(directory.path().join("backstory.toml"), config).unwrap();
+        Self { directory }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backstory"));
+        command
+            .current_dir(self.path())
+            .args(["--config", "backstory.toml", "--data-dir", "data"])
+            .args(args)
+            .env("REPLAY_TOKEN", "any");
+        command
+    }
+
+    /// Runs a command that must succeed; its JSON.
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.command(args).arg("--json").output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn digest(&self) -> String {
+        self.json(&["check", "--digest"])["digest"].as_str().unwrap().to_owned()
+    }
+}
+
+/// The digest of an undisturbed sync. Addresses are part of the graph, so it holds for this server only.
+fn reference_digest(replay: &Replay) -> String {
+    let setup = Setup::new(replay, 0);
+    setup.json(&["sync"]);
+    setup.digest()
+}
+
+#[test]
+fn whole_project_syncs_once_and_rebuilds_to_the_same_digest() {
+    let Some(replay) = Replay::start(&[]) else { return };
+    let setup = Setup::new(&replay, 0);
+    setup.json(&["sync"]);
+    let state = replay.get("/_control/state");
+    let stats = setup.json(&["stats"]);
+    assert_eq!(stats["issues"], state["issues"]);
+    assert_eq!(stats["merge_requests"], state["pulls"]);
+    assert_eq!(stats["labels"], state["labels"]);
+    assert_eq!(stats["milestones"], state["milestones"]);
+
+    let before = replay.get("/_control/stats")["requests"].as_u64().unwrap();
+    let digest = setup.digest();
+    let again = setup.json(&["sync"]);
+    assert_eq!(replay.get("/_control/stats")["requests"].as_u64().unwrap() - before, 2, "one call for each list");
+    assert_eq!(again["changed"], serde_json::json!({}));
+    assert_eq!(setup.digest(), digest);
+    assert_eq!(setup.json(&["check"])["ok"], true);
+
+    // Without a network: the stand-in is gone.
+    drop(replay);
+    setup.json(&["rebuild"]);
+    assert_eq!(setup.digest(), digest);
+    std::fs::remove_dir_all(setup.path().join("data/graph")).unwrap();
+    std::fs::remove_dir_all(setup.path().join("data/index")).unwrap();
+    assert_eq!(setup.digest(), digest);
+    assert_eq!(setup.json(&["check"])["ok"], true);
+}
+
+#[test]
+fn every_fault_ends_in_the_same_digest() {
+    let Some(replay) = Replay::start(&["--limit", "120", "--seed", "7"]) else { return };
+    let reference = reference_digest(&replay);
+    for fault in [
+        "429:every=20,retry_after=1",
+        "502:prob=0.05",
+        "reset:prob=0.05",
+        "truncate:prob=0.05",
+        "badjson:prob=0.05",
+        "hang:s=2,every=100",
+        "slow:ms=50,path=*/discussions",
+    ] {
+        replay.set_fault(fault);
+        let setup = Setup::new(&replay, 0);
+        setup.json(&["sync"]);
+        assert_eq!(setup.digest(), reference, "{fault}");
+    }
+}
+
+#[test]
+fn equal_times_lose_nothing() {
+    let Some(replay) = Replay::start(&["--fault", "ties:start=10,run=150,every=400"]) else { return };
+    let setup = Setup::new(&replay, 0);
+    setup.json(&["sync"]);
+    let (state, stats) = (replay.get("/_control/state"), setup.json(&["stats"]));
+    assert_eq!(stats["issues"], state["issues"]);
+    assert_eq!(stats["merge_requests"], state["pulls"]);
+}
+
+#[test]
+fn killed_at_any_moment_it_ends_in_the_same_digest() {
+    let Some(replay) = Replay::start(&["--limit", "150"]) else { return };
+    let reference = reference_digest(&replay);
+    for round in 0..10u64 {
+        let setup = Setup::new(&replay, 0);
+        for kill in 0..3u64 {
+            let mut sync =
+                setup.command(&["sync", "--json"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            // A different moment every time: from before the first request to after the last.
+            let moment = Instant::now() + Duration::from_millis(60 + (round * 3 + kill) * 137 % 2300);
+            while Instant::now() < moment && sync.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            let _ = sync.kill();
+            sync.wait().unwrap();
+        }
+        setup.json(&["sync"]);
+        assert_eq!(setup.digest(), reference, "round {round}");
+        assert_eq!(setup.json(&["check"])["ok"], true);
+    }
+}
+
+#[test]
+fn never_more_requests_a_second_than_allowed() {
+    let Some(replay) = Replay::start(&["--limit", "80"]) else { return };
+    let setup = Setup::new(&replay, 10);
+    setup.json(&["sync"]);
+    let stats = replay.get("/_control/stats");
+    assert!(stats["requests"].as_u64().unwrap() > 100);
+    assert!(stats["max_rps"].as_u64().unwrap() <= 10, "{}", stats["max_rps"]);
+}

@@ -1,0 +1,321 @@
+//! The graph through its public surface: every query, every check, and that applying is idempotent.
+
+use backstory_model::{
+    edge::Edge,
+    entity::{
+        Discussion, Issue, Item, ItemKind, Label, MergeRequest, Note, NoteKind, Person, Position, Project, State,
+        SystemEvent, Thread,
+    },
+    id::{NS, NodeId, ThreadId},
+};
+use backstory_store::graph::{
+    Cancel, Change, Direction, Graph, Value,
+    queries::{CHECKS, NODE_COUNTS, THREAD_COUNT, THREADS},
+};
+use jiff::Timestamp;
+
+fn at(day: i64) -> Timestamp {
+    Timestamp::from_second(1_700_000_000 + day * 86_400).unwrap()
+}
+
+fn thread(title: &str, updated: i64, author: &str, labels: &[&str], description: &str) -> Thread {
+    Thread {
+        title: title.into(),
+        description: description.into(),
+        state: State::Opened,
+        author: Some(author.into()),
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        milestone: None,
+        assignees: vec!["bob".into()],
+        created_at: at(0),
+        updated_at: at(updated),
+        closed_at: None,
+        closed_by: None,
+        web_url: "https://git.example.com/acme/shop/-/issues/1".into(),
+        notes_count: 0,
+    }
+}
+
+fn issue(iid: u64, updated: i64, author: &str, labels: &[&str], description: &str) -> Issue {
+    Issue {
+        id: ThreadId::issue("acme/shop", iid),
+        thread: thread("Redesign", updated, author, labels, description),
+        related: vec![],
+        closed_by_requests: vec![],
+        links: vec![],
+    }
+}
+
+fn merge_request() -> MergeRequest {
+    MergeRequest {
+        id: ThreadId::merge_request("acme/shop", 7),
+        thread: Thread {
+            state: State::Merged,
+            ..thread("Use JWT", 3, "bob", &[], "Closes #1, see acme/web!3 and @carol")
+        },
+        source_branch: "jwt".into(),
+        target_branch: "main".into(),
+        draft: false,
+        reviewers: vec!["alice".into()],
+        approved_by: vec!["alice".into()],
+        merged_at: Some(at(3)),
+        merged_by: Some("alice".into()),
+        head_sha: Some("aa11bb22".into()),
+        merge_commit_sha: Some("cc33dd44".into()),
+        squash_commit_sha: None,
+        closes: vec![ThreadId::issue("acme/shop", 1)],
+    }
+}
+
+fn note(id: u64, author: &str, body: &str) -> Note {
+    Note {
+        id,
+        kind: NoteKind::Diff,
+        author: Some(author.into()),
+        body: body.into(),
+        created_at: at(2),
+        updated_at: at(2),
+        resolvable: true,
+        resolved: true,
+        resolved_by: Some("bob".into()),
+        resolved_at: Some(at(3)),
+        position: Some(Position {
+            old_path: "src/auth.rs".into(),
+            new_path: "src/auth.rs".into(),
+            old_lines: None,
+            new_lines: Some((41, 42)),
+            base_sha: Some("aaaa1111".into()),
+            head_sha: Some("aa11bb22".into()),
+        }),
+    }
+}
+
+fn discussion() -> Discussion {
+    Discussion {
+        id: "d1".into(),
+        thread: ThreadId::merge_request("acme/shop", 7),
+        individual: false,
+        notes: vec![note(1, "alice", "Why not sessions, as #2 says?"), note(2, "bob", "Mobile clients.")],
+        events: vec![SystemEvent::MentionedIn(NodeId::Thread(ThreadId::issue("acme/shop", 2)))],
+        web_url: "https://git.example.com/acme/shop/-/merge_requests/7#note_1".into(),
+    }
+}
+
+fn change(kind: ItemKind, key: &str, item: Option<Item>) -> Change {
+    let project = if kind == ItemKind::Person { "" } else { "acme/shop" };
+    Change { project: project.into(), kind, key: key.into(), item }
+}
+
+fn everything() -> Vec<Change> {
+    let person = |id: u64, username: &str| {
+        let person = Person { username: username.into(), forge_id: id, name: username.to_uppercase(), web_url: None };
+        change(ItemKind::Person, &id.to_string(), Some(Item::Person(person)))
+    };
+    let label =
+        Label { project: "acme/shop".into(), name: "bug".into(), color: Some("#ff0000".into()), description: None };
+    let project = Project {
+        path: "acme/shop".into(),
+        forge_id: 1,
+        name: "Shop".into(),
+        description: None,
+        web_url: "https://git.example.com/acme/shop".into(),
+        default_branch: Some("main".into()),
+        created_at: Some(at(0)),
+    };
+    vec![
+        change(ItemKind::Project, "project", Some(Item::Project(project))),
+        person(1, "alice"),
+        person(2, "bob"),
+        change(ItemKind::Label, "bug", Some(Item::Label(label))),
+        change(ItemKind::Issue, "#1", Some(Item::Issue(issue(1, 1, "alice", &["bug"], "")))),
+        change(ItemKind::Issue, "#2", Some(Item::Issue(issue(2, 2, "bob", &[], "")))),
+        change(ItemKind::MergeRequest, "!7", Some(Item::MergeRequest(merge_request()))),
+        change(ItemKind::Discussion, "!7~d1", Some(Item::Discussion(discussion()))),
+    ]
+}
+
+fn graph() -> Graph {
+    let graph = Graph::in_memory().unwrap();
+    graph.apply(&everything(), 8).unwrap();
+    graph
+}
+
+fn names(graph: &Graph, id: &str, direction: Direction, only: Option<Edge>) -> Vec<String> {
+    let edges = graph.edges(&id.parse().unwrap(), direction, only).unwrap();
+    edges.into_iter().map(|end| format!("{} {}", end.edge.name(), end.other)).collect()
+}
+
+#[test]
+fn edges_can_be_walked_both_ways() {
+    let graph = graph();
+    assert_eq!(
+        names(&graph, "acme/shop!7", Direction::Out, None),
+        [
+            "ASSIGNED_TO @bob",
+            "CLOSES acme/shop#1",
+            "MENTIONS @carol",
+            "REFERENCES acme/shop#1",
+            "REFERENCES acme/web!3",
+            "PART_OF acme/shop",
+            "MERGED_AS acme/shop@cc33dd44",
+        ]
+    );
+    assert_eq!(
+        names(&graph, "acme/shop!7", Direction::In, None),
+        ["AUTHORED @bob", "REVIEWED @alice", "APPROVED @alice", "REFERENCES acme/shop#2", "PART_OF acme/shop!7~d1"]
+    );
+    assert_eq!(names(&graph, "acme/shop#1", Direction::In, Some(Edge::Closes)), ["CLOSES acme/shop!7"]);
+    assert_eq!(
+        names(&graph, "@alice", Direction::Out, Some(Edge::Authored)),
+        ["AUTHORED acme/shop#1", "AUTHORED acme/shop!7~d1", "AUTHORED acme/shop!7#note_1"]
+    );
+    assert_eq!(names(&graph, "acme/shop:src/auth.rs", Direction::In, None).len(), 2);
+    assert_eq!(
+        names(&graph, "acme/shop!7#note_2", Direction::Out, Some(Edge::RepliesTo)),
+        ["REPLIES_TO acme/shop!7#note_1"]
+    );
+    assert!(graph.exists(&"acme/shop@cc33dd44".parse().unwrap()).unwrap());
+    assert!(!graph.exists(&"acme/web!3".parse().unwrap()).unwrap());
+}
+
+#[test]
+fn applying_again_or_in_another_order_gives_the_same_digest() {
+    let once = graph();
+    let (digest, quads) = once.digest().unwrap();
+    once.apply(&everything(), 8).unwrap();
+    assert_eq!(once.digest().unwrap(), (digest.clone(), quads));
+    let reversed = Graph::in_memory().unwrap();
+    for change in everything().into_iter().rev() {
+        reversed.apply(&[change], 8).unwrap();
+    }
+    assert_eq!(reversed.digest().unwrap(), (digest, quads));
+    assert_eq!(reversed.applied_seq().unwrap(), 8);
+}
+
+#[test]
+fn an_item_that_is_gone_leaves_nothing() {
+    let graph = Graph::in_memory().unwrap();
+    let all = everything();
+    graph.apply(&all[..7], 7).unwrap();
+    let before = graph.digest().unwrap();
+    graph.apply(&all[7..], 8).unwrap();
+    assert_ne!(graph.digest().unwrap(), before);
+    graph.apply(&[change(ItemKind::Discussion, "!7~d1", None)], 9).unwrap();
+    assert_eq!(graph.digest().unwrap(), before);
+}
+
+fn threads(graph: &Graph, class: &str, mut bind: Vec<(&str, Value)>) -> Vec<String> {
+    let is_first_page = !bind.iter().any(|(name, _)| name.starts_with("before"));
+    bind.push(("class", Value::Iri(format!("{NS}{class}"))));
+    let anything = [
+        ("wantedProject", Value::any()),
+        ("wantedState", Value::Text(String::new())),
+        ("wantedAuthor", Value::any()),
+        ("wantedLabel", Value::Text(String::new())),
+        ("beforeUpdated", Value::Instant(Timestamp::MAX)),
+        ("beforeThread", Value::any()),
+    ];
+    for (name, value) in anything {
+        if !bind.iter().any(|(bound, _)| *bound == name) {
+            bind.push((name, value));
+        }
+    }
+    let rows = graph.select(THREADS, bind.clone(), &Cancel::default()).unwrap();
+    if is_first_page {
+        bind.retain(|(name, _)| !name.starts_with("before"));
+        let count = graph.select(THREAD_COUNT, bind, &Cancel::default()).unwrap();
+        assert_eq!(count.first().and_then(|row| row.number("count")).unwrap_or(0), rows.len() as i64);
+    }
+    rows.iter().map(|row| row.node("thread").unwrap().to_string()).collect()
+}
+
+#[test]
+fn lists_are_narrowed_and_paged() {
+    let graph = graph();
+    let project = |path: &str| Value::Node(NodeId::Project(path.into()));
+    assert_eq!(threads(&graph, "Issue", vec![]), ["acme/shop#2", "acme/shop#1"]);
+    assert_eq!(threads(&graph, "MergeRequest", vec![("wantedState", Value::Text("merged".into()))]), ["acme/shop!7"]);
+    assert_eq!(threads(&graph, "Issue", vec![("wantedState", Value::Text("closed".into()))]), Vec::<String>::new());
+    assert_eq!(threads(&graph, "Issue", vec![("wantedAuthor", Value::Node(NodeId::person("alice")))]), ["acme/shop#1"]);
+    assert_eq!(threads(&graph, "Issue", vec![("wantedLabel", Value::Text("bug".into()))]), ["acme/shop#1"]);
+    assert_eq!(threads(&graph, "Issue", vec![("wantedProject", project("acme/web"))]), Vec::<String>::new());
+    assert_eq!(threads(&graph, "Issue", vec![("wantedProject", project("acme/shop"))]).len(), 2);
+    let after_first = vec![
+        ("beforeUpdated", Value::Instant(at(2))),
+        ("beforeThread", Value::Node(ThreadId::issue("acme/shop", 2).into())),
+    ];
+    assert_eq!(threads(&graph, "Issue", after_first), ["acme/shop#1"]);
+}
+
+#[test]
+fn counts_nodes_of_each_class() {
+    let rows = graph().select(NODE_COUNTS, vec![], &Cancel::default()).unwrap();
+    let count =
+        |class: &str| rows.iter().find(|row| row.text("class").unwrap().ends_with(class)).unwrap().number("count");
+    assert_eq!(count("Issue"), Some(2));
+    assert_eq!(count("Person"), Some(2));
+    assert_eq!(count("Thread"), Some(1));
+    assert_eq!(count("Post"), Some(2));
+}
+
+#[test]
+fn a_sound_graph_breaks_no_rule() {
+    let graph = graph();
+    for check in CHECKS {
+        let rows = graph.select(check.query, vec![], &Cancel::default()).unwrap();
+        assert!(rows.is_empty(), "{}: {rows:?}", check.rule);
+    }
+}
+
+#[test]
+fn every_rule_notices_what_breaks_it() {
+    let broken: Vec<(&str, Vec<Change>)> = vec![
+        ("every issue and merge request belongs to a project that exists", without("project")),
+        ("every author exists", without("1")),
+        ("every discussion belongs to one issue or merge request that exists", without("!7")),
+        (
+            "a comment that nobody can reply to is the only note of its discussion",
+            with_discussion(|d| d.individual = true),
+        ),
+        ("no discussion ends before it begins", with_discussion(|d| d.notes[1].created_at = at(-1))),
+        ("only diff notes stand on files", with_discussion(|d| d.notes[0].kind = NoteKind::Discussion)),
+        ("every milestone that is used exists", with_issue(|issue| issue.thread.milestone = Some(3))),
+        (
+            "every address is an http address",
+            with_issue(|issue| issue.thread.web_url = "ftp://git.example.com/x".into()),
+        ),
+    ];
+    for (rule, changes) in broken {
+        let graph = Graph::in_memory().unwrap();
+        graph.apply(&changes, 8).unwrap();
+        let check = CHECKS.iter().find(|check| check.rule == rule).unwrap();
+        assert!(!graph.select(check.query, vec![], &Cancel::default()).unwrap().is_empty(), "{rule}");
+    }
+}
+
+fn without(key: &str) -> Vec<Change> {
+    everything().into_iter().filter(|change| change.key != key).collect()
+}
+
+fn with_discussion(edit: impl Fn(&mut Discussion)) -> Vec<Change> {
+    let mut all = everything();
+    let mut edited = discussion();
+    edit(&mut edited);
+    all[7].item = Some(Item::Discussion(edited));
+    all
+}
+
+fn with_issue(edit: impl Fn(&mut Issue)) -> Vec<Change> {
+    let mut all = everything();
+    let mut edited = issue(1, 1, "alice", &[], "");
+    edit(&mut edited);
+    all[4].item = Some(Item::Issue(edited));
+    all
+}
+
+#[test]
+fn cancelled_query_ends_with_an_error() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert!(graph().select(NODE_COUNTS, vec![], &cancel).is_err());
+}

@@ -1,0 +1,129 @@
+//! The ledger through its public surface.
+
+use backstory_model::entity::ItemKind;
+use backstory_store::ledger::{Cursor, Ledger, LedgerError, NewItem, Page, RunStatus};
+use jiff::Timestamp;
+use serde_json::json;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn item(kind: ItemKind, key: &str, thread: Option<&str>, payload: &str) -> NewItem {
+    NewItem {
+        project: "acme/shop".into(),
+        kind,
+        key: key.into(),
+        thread: thread.map(Into::into),
+        updated_at: Some(at(100)),
+        redactions: 0,
+        payload: payload.into(),
+    }
+}
+
+fn page(items: Vec<NewItem>) -> Page {
+    Page { items, fetched_at: at(200), ..Page::default() }
+}
+
+#[test]
+fn creates_the_file_and_applies_migrations_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.sqlite");
+    for _ in 0..2 {
+        let ledger = Ledger::open(&path).unwrap();
+        assert_eq!(ledger.last_seq().unwrap(), 0);
+        assert_eq!(ledger.check().unwrap(), Vec::<String>::new());
+    }
+    // The first bytes after the header's 18: 2 and 2 say that the file is in WAL mode.
+    assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
+}
+
+#[test]
+fn refuses_a_schema_of_a_newer_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.sqlite");
+    drop(Ledger::open(&path).unwrap());
+    // user_version is the four bytes at offset 60 of the header.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    assert!(matches!(Ledger::open(&path), Err(LedgerError::Newer { found: 99, .. })));
+}
+
+#[test]
+fn every_change_gets_the_next_sequence_number_and_no_change_gets_none() {
+    let ledger = Ledger::in_memory().unwrap();
+    let first = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}"), item(ItemKind::Label, "bug", None, "{}")]);
+    assert_eq!(ledger.commit(&first).unwrap().total(), 2);
+    assert_eq!(ledger.commit(&first).unwrap().total(), 0);
+    assert_eq!(ledger.last_seq().unwrap(), 2);
+    let changed = page(vec![item(ItemKind::Issue, "#1", Some("#1"), r#"{"a":1}"#)]);
+    assert_eq!(ledger.commit(&changed).unwrap().of(ItemKind::Issue), 1);
+    let after: Vec<_> = ledger.changes_after(0, 10).unwrap().into_iter().map(|item| (item.seq, item.key)).collect();
+    assert_eq!(after, [(2, "bug".to_owned()), (3, "#1".to_owned())]);
+    assert_eq!(ledger.changes_after(2, 10).unwrap()[0].payload.as_deref(), Some(br#"{"a":1}"#.as_slice()));
+    assert_eq!(
+        ledger.threads_after(0, 10).unwrap(),
+        [(2, "acme/shop".to_owned(), None), (3, "acme/shop".to_owned(), Some("#1".to_owned()))]
+    );
+}
+
+#[test]
+fn discussions_that_a_complete_thread_no_longer_has_are_gone() {
+    let ledger = Ledger::in_memory().unwrap();
+    let thread = Some("#1");
+    let all = vec![
+        item(ItemKind::Issue, "#1", thread, "{}"),
+        item(ItemKind::Discussion, "#1~a", thread, "{}"),
+        item(ItemKind::Discussion, "#1~b", thread, "{}"),
+    ];
+    ledger.commit(&page(all.clone())).unwrap();
+    let mut fewer = page(all[..2].to_vec());
+    fewer.complete_threads = vec![("acme/shop".into(), "#1".into())];
+    assert_eq!(ledger.commit(&fewer).unwrap().of(ItemKind::Discussion), 1);
+    let keys: Vec<_> = ledger.thread("acme/shop", "#1").unwrap().into_iter().map(|item| item.key).collect();
+    assert_eq!(keys, ["#1~a", "#1"]);
+    let tombstone = ledger.changes_after(3, 10).unwrap().remove(0);
+    assert_eq!((tombstone.key.as_str(), tombstone.payload), ("#1~b", None));
+    // It comes back when the forge has it again.
+    assert_eq!(ledger.commit(&page(all)).unwrap().of(ItemKind::Discussion), 1);
+}
+
+#[test]
+fn cursor_is_committed_with_its_page_and_reset_on_demand() {
+    let ledger = Ledger::in_memory().unwrap();
+    let cursor = Cursor { updated_at: at(100), id: 7 };
+    let mut page = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")]);
+    page.cursor = Some(("acme/shop".into(), ItemKind::Issue, cursor));
+    ledger.commit(&page).unwrap();
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), Some(cursor));
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::MergeRequest).unwrap(), None);
+    ledger.reset_cursors("acme/shop").unwrap();
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
+}
+
+#[test]
+fn cursor_does_not_advance_when_its_page_fails() {
+    let ledger = Ledger::in_memory().unwrap();
+    let mut page = page(vec![item(ItemKind::Issue, "#1", Some("#1"), "{}")]);
+    page.items[0].payload = vec![b' '; backstory_store::ledger::MAX_PAYLOAD + 1];
+    page.cursor = Some(("acme/shop".into(), ItemKind::Issue, Cursor { updated_at: at(100), id: 7 }));
+    assert!(ledger.commit(&page).is_err());
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
+}
+
+#[test]
+fn runs_are_recorded_and_those_of_a_dead_process_recognised() {
+    let ledger = Ledger::in_memory().unwrap();
+    let good = ledger.begin_run("sync", at(1)).unwrap();
+    ledger.finish_run(good, None, &json!({"changed": 3}), at(2)).unwrap();
+    let bad = ledger.begin_run("sync", at(3)).unwrap();
+    ledger.finish_run(bad, Some("401"), &json!({}), at(4)).unwrap();
+    let dead = ledger.begin_run("sync --full", at(5)).unwrap();
+    assert_eq!(ledger.run(dead).unwrap().unwrap().status, RunStatus::Running);
+    assert_eq!(ledger.fail_stale_runs(at(6)).unwrap(), 1);
+    let runs = ledger.runs(10).unwrap();
+    let seen: Vec<_> =
+        runs.iter().map(|run| (run.command.as_str(), run.status.as_str(), run.error.is_some())).collect();
+    assert_eq!(seen, [("sync --full", "failed", true), ("sync", "failed", true), ("sync", "succeeded", false)]);
+}

@@ -1,0 +1,327 @@
+//! A GitLab on 127.0.0.1, with a fixed clock, a log of what it was asked, and faults that can be switched on.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use jiff::{Timestamp, tz::TimeZone};
+use serde_json::{Value, json};
+use tokio::sync::{oneshot, watch};
+use url::form_urlencoded;
+
+use super::fixture::{Project, Thread, World};
+
+/// The token that is accepted; it is johndoe's.
+pub(crate) const TOKEN: &str = "right-token";
+/// What its clock shows at first.
+const NOON: &str = "2024-06-03T12:00:00Z";
+
+/// What can go wrong with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// 429 with `Retry-After: 0`.
+    RateLimited,
+    /// Another status.
+    Status(u16),
+    /// A complete answer whose JSON ends too early.
+    Truncated,
+    /// The connection breaks in the middle of the body.
+    Reset,
+}
+
+/// A fault, and which requests it strikes: the next so many whose target has that text.
+struct Switched {
+    fault: Fault,
+    target: String,
+    times: usize,
+}
+
+/// The stand-in, until it is dropped.
+pub(crate) struct Forge {
+    /// Its address, without a slash at the end.
+    pub(crate) url: String,
+    shared: Arc<Shared>,
+    open: watch::Sender<bool>,
+    _stop: oneshot::Sender<()>,
+}
+
+struct Shared {
+    world: Mutex<World>,
+    log: Mutex<Vec<String>>,
+    faults: Mutex<Vec<Switched>>,
+    open: watch::Receiver<bool>,
+}
+
+impl Forge {
+    /// Serves the fixture.
+    pub(crate) fn start() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (open, opened) = watch::channel(true);
+        let shared = Arc::new(Shared {
+            world: Mutex::new(World::new(&url, NOON.parse().unwrap())),
+            log: Mutex::default(),
+            faults: Mutex::default(),
+            open: opened,
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let router = Router::new().fallback(answer).with_state(shared.clone());
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                tokio::select! {
+                    _ = stopped => {}
+                    served = axum::serve(listener, router).into_future() => served.unwrap(),
+                }
+            });
+        });
+        Self { url, shared, open, _stop: stop }
+    }
+
+    /// What it was asked since the last call, `GET /api/v4/user`, in order.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.log.lock().unwrap())
+    }
+
+    /// Whether anybody waits at the closed door, see [`Self::hold`], or was here at all.
+    pub(crate) fn was_asked(&self) -> bool {
+        !self.shared.log.lock().unwrap().is_empty()
+    }
+
+    /// Lets the next so many requests whose target has that text fail.
+    pub(crate) fn fail(&self, fault: Fault, target: &str, times: usize) {
+        self.shared.faults.lock().unwrap().push(Switched { fault, target: target.to_owned(), times });
+    }
+
+    /// Answers nothing until [`Self::release`].
+    pub(crate) fn hold(&self) {
+        self.open.send_replace(false);
+    }
+
+    /// Answers again.
+    pub(crate) fn release(&self) {
+        self.open.send_replace(true);
+    }
+
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        change(&mut self.shared.world.lock().unwrap())
+    }
+}
+
+impl Shared {
+    fn fault(&self, target: &str) -> Option<Fault> {
+        let mut faults = self.faults.lock().unwrap();
+        let struck = faults.iter_mut().find(|fault| fault.times > 0 && target.contains(&fault.target))?;
+        struck.times -= 1;
+        Some(struck.fault)
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let target = request.uri().to_string();
+    shared.log.lock().unwrap().push(format!("{} {target}", request.method()));
+    // The sender is gone only when the test is over.
+    let _ = shared.open.clone().wait_for(|open| *open).await;
+    let fault = shared.fault(&target);
+    match fault {
+        Some(Fault::RateLimited) => {
+            return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "0")], "Retry later\n").into_response();
+        }
+        Some(Fault::Status(status)) => {
+            return (StatusCode::from_u16(status).unwrap(), "something is wrong").into_response();
+        }
+        _ => {}
+    }
+    let (status, headers, json) = shared.world.lock().unwrap().answer(&request);
+    let mut body = json.to_string();
+    if fault == Some(Fault::Truncated) {
+        body.truncate(body.len() / 2);
+    }
+    let body = if fault == Some(Fault::Reset) { broken(body) } else { Body::from(body) };
+    let mut response = (status, headers, body).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Half of a body, then an error, at which the server closes the connection.
+fn broken(mut body: String) -> Body {
+    body.truncate(body.len() / 2);
+    let parts = [Ok(Bytes::from(body)), Err(io::Error::from(io::ErrorKind::ConnectionReset))];
+    Body::from_stream(futures::stream::iter(parts))
+}
+
+type Answer = (StatusCode, HeaderMap, Value);
+
+/// What follows `?`.
+struct Query(BTreeMap<String, String>);
+
+impl Query {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    fn number(&self, name: &str, usual: usize) -> usize {
+        self.get(name).map_or(usual, |text| text.parse().unwrap())
+    }
+}
+
+fn refuse(status: StatusCode) -> Answer {
+    let message = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
+    (status, HeaderMap::new(), json!({ "message": message }))
+}
+
+impl World {
+    fn answer(&self, request: &Request) -> Answer {
+        let path = request.uri().path();
+        let decode = |part: &str| form_urlencoded::parse(format!("x={part}").as_bytes()).next().unwrap().1.into_owned();
+        let parts: Vec<String> = path.split('/').skip(1).map(decode).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let query = request.uri().query().unwrap_or_default();
+        let query = Query(form_urlencoded::parse(query.as_bytes()).into_owned().collect());
+        let (status, mut headers, json) = match parts.as_slice() {
+            ["api", "v4", rest @ ..] => {
+                let token = request.headers().get("private-token").map(HeaderValue::as_bytes);
+                if token == Some(TOKEN.as_bytes()) { self.api(rest, &query) } else { refuse(StatusCode::UNAUTHORIZED) }
+            }
+            _ => refuse(StatusCode::NOT_FOUND),
+        };
+        let date = self.now.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        headers.insert(header::DATE, date.parse().unwrap());
+        (status, headers, json)
+    }
+
+    fn api(&self, parts: &[&str], query: &Query) -> Answer {
+        match parts {
+            ["user"] => (StatusCode::OK, HeaderMap::new(), self.person("johndoe")),
+            ["projects", project, rest @ ..] => {
+                let known =
+                    self.projects.iter().find(|known| known.path == *project || known.id.to_string() == *project);
+                known
+                    .and_then(|project| self.of_project(project, rest, query))
+                    .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND))
+            }
+            _ => refuse(StatusCode::NOT_FOUND),
+        }
+    }
+
+    fn of_project(&self, project: &Project, parts: &[&str], query: &Query) -> Option<Answer> {
+        let object = |json: Value| Some((StatusCode::OK, HeaderMap::new(), json));
+        match parts {
+            [] => object(project.json.clone()),
+            ["labels"] => Some(page(&project.labels, query, &self.url)),
+            ["milestones"] => Some(page(&project.milestones, query, &self.url)),
+            ["issues"] => Some(self.list(project, '#', query)),
+            ["merge_requests"] => Some(self.list(project, '!', query)),
+            [kind @ ("issues" | "merge_requests"), iid, rest @ ..] => {
+                let sigil = if *kind == "issues" { '#' } else { '!' };
+                let thread = project.threads.get(&format!("{sigil}{iid}"))?;
+                match rest {
+                    [] => object(thread.json.clone()),
+                    ["approvals"] => object(json!({ "approved": true, "approved_by": thread.approved_by })),
+                    [list] => Some(page(&self.of_thread(thread, list)?, query, &self.url)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn of_thread(&self, thread: &Thread, list: &str) -> Option<Vec<Value>> {
+        match list {
+            "discussions" => Some(thread.discussions.clone()),
+            "closes_issues" | "closed_by" | "related_merge_requests" => {
+                Some(thread.closing.iter().filter_map(|reference| self.by_reference(reference)).collect())
+            }
+            "links" => Some(
+                thread
+                    .links
+                    .iter()
+                    .filter_map(|(kind, reference)| {
+                        let mut linked = self.by_reference(reference)?;
+                        linked["link_type"] = json!(kind);
+                        Some(linked)
+                    })
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    fn by_reference(&self, reference: &str) -> Option<Value> {
+        let threads = self.projects.iter().flat_map(|project| project.threads.values());
+        threads.map(|thread| &thread.json).find(|json| json["references"]["full"] == reference).cloned()
+    }
+
+    fn list(&self, project: &Project, sigil: char, query: &Query) -> Answer {
+        assert_eq!((query.get("order_by"), query.get("sort")), (Some("updated_at"), Some("asc")));
+        let time = |json: &Value| json["updated_at"].as_str().unwrap().parse::<Timestamp>().unwrap();
+        let key = |json: &Value| (time(json), json["id"].as_u64().unwrap());
+        let since = query.get("updated_after").map(|since| since.parse::<Timestamp>().unwrap());
+        let mut items: Vec<Value> = (project.threads.iter())
+            .filter(|(short, thread)| short.starts_with(sigil) && since.is_none_or(|since| time(&thread.json) >= since))
+            .map(|(_, thread)| thread.json.clone())
+            .collect();
+        items.sort_by_key(key);
+        if query.get("with_labels_details") == Some("true") {
+            for item in &mut items {
+                let names = item["labels"].as_array().unwrap().clone();
+                let label = |name: &Value| project.labels.iter().find(|label| label["name"] == *name).unwrap().clone();
+                item["labels"] = names.iter().map(label).collect();
+            }
+        }
+        // GitLab offers keyset paging for issues only, and takes no notice of it elsewhere.
+        if sigil == '#' && query.get("pagination") == Some("keyset") {
+            return keyset(&items, query, &self.url, key);
+        }
+        page(&items, query, &self.url)
+    }
+}
+
+/// A numbered page.
+fn page(items: &[Value], query: &Query, url: &str) -> Answer {
+    let (number, size) = (query.number("page", 1), query.number("per_page", 20).min(100));
+    let start = ((number - 1) * size).min(items.len());
+    let end = (start + size).min(items.len());
+    let next = if end < items.len() { (number + 1).to_string() } else { String::new() };
+    let mut headers = HeaderMap::new();
+    let mut set = |name: &'static str, value: String| headers.insert(name, value.parse().unwrap());
+    set("x-total", items.len().to_string());
+    set("x-total-pages", items.len().div_ceil(size).to_string());
+    set("x-page", number.to_string());
+    set("x-per-page", size.to_string());
+    if !next.is_empty() {
+        set("link", format!("<{url}/api/v4/x?page={next}&per_page={size}>; rel=\"next\""));
+    }
+    set("x-next-page", next);
+    (StatusCode::OK, headers, json!(items[start..end]))
+}
+
+/// The page behind an item, whatever happens to the pages before.
+fn keyset(items: &[Value], query: &Query, url: &str, key: impl Fn(&Value) -> (Timestamp, u64)) -> Answer {
+    let size = query.number("per_page", 20).min(100);
+    let after = query.get("cursor").map(|cursor| {
+        let (time, id) = cursor.split_once('_').unwrap();
+        (time.parse::<Timestamp>().unwrap(), id.parse::<u64>().unwrap())
+    });
+    let left: Vec<&Value> = items.iter().filter(|item| after.is_none_or(|after| key(item) > after)).collect();
+    let found = &left[..size.min(left.len())];
+    let mut headers = HeaderMap::new();
+    if let Some(last) = found.last().filter(|_| found.len() < left.len()) {
+        let (time, id) = key(last);
+        let link = format!("<{url}/api/v4/x?pagination=keyset&per_page={size}&cursor={time}_{id}>; rel=\"next\"");
+        headers.insert("link", link.parse().unwrap());
+    }
+    (StatusCode::OK, headers, json!(found))
+}

@@ -1,0 +1,25 @@
+//! What tests share: a GitLab stand-in and a sandbox to run the program in.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+mod fixture;
+mod forge;
+mod sandbox;
+mod writes;
+
+pub(crate) use forge::{Fault, Forge, TOKEN};
+pub(crate) use sandbox::{Sandbox, Server, signal};
+
+use std::time::{Duration, Instant};
+
+/// Longest time that anything which must happen may take.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits until something holds; panics if it does not in time.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < end, "{what}: not within {DEADLINE:?}");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}

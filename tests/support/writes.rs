@@ -1,0 +1,153 @@
+//! What people do at the GitLab stand-in.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{
+    fixture::{Noteable, Project, Thread, World, discussion_id},
+    forge::Forge,
+};
+
+/// GitLab moves the time of an issue for a note at most this often.
+const TOUCH_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
+
+impl Forge {
+    /// Lets time pass.
+    pub(crate) fn advance(&self, seconds: i64) {
+        self.write(|world| world.now += SignedDuration::from_secs(seconds));
+    }
+
+    /// Somebody begins a discussion on `acme/shop#1`; its id.
+    pub(crate) fn discuss(&self, thread: &str, author: &str, body: &str) -> String {
+        self.write(|world| {
+            let (author, now) = (world.person(author), world.now.to_string());
+            let noteable = noteable(world.thread_mut(thread), thread);
+            let note = world.note(noteable, &author, body, &now, false);
+            let id = discussion_id(note["id"].as_u64().unwrap());
+            let thread = world.thread_mut(thread);
+            thread.discussions.push(json!({ "id": id, "individual_note": false, "notes": [note] }));
+            thread.noted(1, &now);
+            id
+        })
+    }
+
+    /// Somebody replies in a discussion of `acme/shop#1`; the number of the note.
+    pub(crate) fn reply(&self, thread: &str, discussion: &str, author: &str, body: &str) -> u64 {
+        self.write(|world| {
+            let (author, now) = (world.person(author), world.now.to_string());
+            let noteable = noteable(world.thread_mut(thread), thread);
+            let note = world.note(noteable, &author, body, &now, false);
+            let id = note["id"].as_u64().unwrap();
+            let thread = world.thread_mut(thread);
+            let discussion = thread.discussions.iter_mut().find(|known| known["id"] == discussion).unwrap();
+            discussion["notes"].as_array_mut().unwrap().push(note);
+            thread.noted(1, &now);
+            id
+        })
+    }
+
+    /// Somebody deletes a note. GitLab does not move the issue's time for that.
+    pub(crate) fn delete_note(&self, thread: &str, note: u64) {
+        self.write(|world| {
+            let thread = world.thread_mut(thread);
+            for discussion in &mut thread.discussions {
+                discussion["notes"].as_array_mut().unwrap().retain(|known| known["id"] != note);
+            }
+            thread.discussions.retain(|discussion| !discussion["notes"].as_array().unwrap().is_empty());
+            let notes = thread.json["user_notes_count"].as_i64().unwrap();
+            thread.json["user_notes_count"] = json!(notes - 1);
+        });
+    }
+
+    /// Somebody gives an issue or merge request another title.
+    pub(crate) fn edit_title(&self, thread: &str, title: &str) {
+        self.edit(thread, |json| json["title"] = json!(title));
+    }
+
+    /// Somebody puts a label on an issue or merge request.
+    pub(crate) fn add_label(&self, thread: &str, label: &str) {
+        self.edit(thread, |json| json["labels"].as_array_mut().unwrap().push(json!(label)));
+    }
+
+    /// Somebody closes an issue or merge request.
+    pub(crate) fn close(&self, thread: &str, by: &str) {
+        let (person, now) = self.write(|world| (world.person(by), world.now.to_string()));
+        self.edit(thread, |json| {
+            json["state"] = json!("closed");
+            json["closed_at"] = json!(now);
+            json["closed_by"] = person;
+        });
+    }
+
+    /// Somebody opens an issue; its reference.
+    pub(crate) fn new_issue(&self, project: &str, author: &str, title: &str, description: &str) -> String {
+        self.write(|world| {
+            let (id, author, now, url) =
+                (world.next_id(), world.person(author), world.now.to_string(), world.url.clone());
+            let project = world.project_mut(project);
+            let iid = project.threads.keys().filter(|key| key.starts_with('#')).count() + 1;
+            let full = format!("{}#{iid}", project.path);
+            let json = json!({
+                "id": id, "iid": iid, "project_id": project.id, "title": title, "description": description,
+                "state": "opened", "created_at": now, "updated_at": now, "closed_at": null, "closed_by": null,
+                "labels": [], "milestone": null, "assignees": [], "author": author, "user_notes_count": 0,
+                "merge_requests_count": 0, "confidential": false, "issue_type": "issue",
+                "web_url": format!("{url}/{}/-/issues/{iid}", project.path),
+                "references": { "short": format!("#{iid}"), "relative": format!("#{iid}"), "full": full },
+            });
+            let thread = Thread { json, discussions: vec![], approved_by: vec![], closing: vec![], links: vec![] };
+            project.threads.insert(format!("#{iid}"), thread);
+            full
+        })
+    }
+
+    /// Somebody deletes an issue or merge request.
+    pub(crate) fn delete(&self, thread: &str) {
+        self.write(|world| {
+            let (project, short) = split(thread);
+            world.project_mut(project).threads.remove(short).unwrap();
+        });
+    }
+
+    fn edit(&self, thread: &str, change: impl FnOnce(&mut Value)) {
+        self.write(|world| {
+            let now = world.now.to_string();
+            let json = &mut world.thread_mut(thread).json;
+            change(json);
+            json["updated_at"] = json!(now);
+        });
+    }
+}
+
+impl World {
+    fn project_mut(&mut self, path: &str) -> &mut Project {
+        self.projects.iter_mut().find(|project| project.path == path).unwrap()
+    }
+
+    fn thread_mut(&mut self, reference: &str) -> &mut Thread {
+        let (project, short) = split(reference);
+        self.project_mut(project).threads.get_mut(short).unwrap()
+    }
+}
+
+impl Thread {
+    fn noted(&mut self, notes: i64, now: &str) {
+        let count = self.json["user_notes_count"].as_i64().unwrap();
+        self.json["user_notes_count"] = json!(count + notes);
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        if time(now).duration_since(time(self.json["updated_at"].as_str().unwrap())) >= TOUCH_INTERVAL {
+            self.json["updated_at"] = json!(now);
+        }
+    }
+}
+
+/// `acme/shop#1` as project and `#1`.
+fn split(reference: &str) -> (&str, &str) {
+    reference.split_at(reference.find(['#', '!']).unwrap())
+}
+
+fn noteable(thread: &Thread, reference: &str) -> Noteable {
+    let number = |key: &str| thread.json[key].as_u64().unwrap();
+    let sigil = if reference.contains('#') { '#' } else { '!' };
+    Noteable { sigil, iid: number("iid"), id: number("id"), project: number("project_id") }
+}
