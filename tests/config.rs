@@ -237,8 +237,8 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
         &expect!["backstory.toml:8: ranking is 'best'; it can be: rrf, weighted"],
     );
     check_behind(
-        "[search]\nweights = { semantic = 1, lexical = 1 }",
-        &expect![[r#"backstory.toml:8: weights count only with ranking = "weighted"; set that, or remove them"#]],
+        "[search]\nranking = \"rrf\"\nweights = { semantic = 1, lexical = 1 }",
+        &expect![[r#"backstory.toml:9: weights do not count with ranking = "rrf"; remove one of the two"#]],
     );
     check_behind(
         "[search]\nranking = \"weighted\"\nweights = { semantic = 2.0, lexical = 0.5 }",

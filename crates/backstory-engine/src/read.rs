@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     edge::Edge,
-    entity::{Discussion, Issue, Item, ItemKind, Label, MergeRequest, Milestone, Person, Project, State},
+    entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind},
 };
 use backstory_store::{
@@ -210,12 +210,6 @@ impl Engine {
         .await
     }
 
-    /// Whether the graph knows what a node is.
-    pub async fn exists(&self, id: NodeId) -> Result<bool> {
-        let graph = self.graph();
-        self.blocking(move || Ok(graph.exists(&id)?)).await
-    }
-
     /// How much there is of everything.
     pub async fn stats(&self) -> Result<Stats> {
         let items = self.ledger_step(|ledger| ledger.counts()).await?;
@@ -262,16 +256,6 @@ impl Engine {
         .await
     }
 
-    /// An issue; an error that says so if there is none.
-    pub async fn issue(&self, id: ThreadId) -> Result<Option<Issue>> {
-        Ok(self.item(id.into()).await?.and_then(|item| if let Item::Issue(issue) = item { Some(issue) } else { None }))
-    }
-
-    /// A merge request.
-    pub async fn merge_request(&self, id: ThreadId) -> Result<Option<MergeRequest>> {
-        Ok(self.item(id.into()).await?.and_then(|item| if let Item::MergeRequest(mr) = item { Some(mr) } else { None }))
-    }
-
     /// A person by user name.
     pub async fn person(&self, username: &str) -> Result<Option<Person>> {
         Ok(self.people().await?.into_iter().find(|person| person.username.eq_ignore_ascii_case(username)))
@@ -290,21 +274,6 @@ impl Engine {
         Ok(people)
     }
 
-    /// The labels of a project, by name.
-    pub async fn labels(&self, project: &str) -> Result<Vec<Label>> {
-        let items = self.project_items(ItemKind::Label, project).await?;
-        Ok(items
-            .into_iter()
-            .filter_map(|item| if let Item::Label(label) = item { Some(label) } else { None })
-            .collect())
-    }
-
-    /// The milestones of a project.
-    pub async fn milestones(&self, project: &str) -> Result<Vec<Milestone>> {
-        let items = self.project_items(ItemKind::Milestone, project).await?;
-        Ok(items.into_iter().filter_map(|item| if let Item::Milestone(m) = item { Some(m) } else { None }).collect())
-    }
-
     /// The items of a kind that each of the projects has.
     pub async fn project_parts(
         &self,
@@ -317,11 +286,6 @@ impl Engine {
             parts.entry(item.project.clone()).or_default().push(self.parse(item)?);
         }
         Ok(parts)
-    }
-
-    async fn project_items(&self, kind: ItemKind, project: &str) -> Result<Vec<Item>> {
-        let items = self.ledger_step(move |ledger| ledger.items_of(kind)).await?;
-        items.iter().filter(|item| item.project == project).map(|item| self.parse(item)).collect()
     }
 }
 

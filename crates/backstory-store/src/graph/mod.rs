@@ -324,12 +324,14 @@ impl Graph {
         Ok((digest.hex(), digest.count()))
     }
 
-    /// How many quads there are.
+    /// How many quads come from items, which are those that the digest covers.
     ///
     /// # Errors
     /// The store refused.
     pub fn len(&self) -> Result<usize, GraphError> {
-        Ok(self.store.len()?)
+        let meta = meta_node();
+        let own = self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
+        Ok(self.store.len()? - own)
     }
 
     /// Writes everything to disk.
@@ -345,7 +347,7 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn is_empty(&self) -> Result<bool, GraphError> {
-        Ok(self.store.is_empty()?)
+        Ok(self.len()? == 0)
     }
 }
 

@@ -204,7 +204,7 @@ provider = "bundled"
 
 [search]
 # rrf: ranks of text and vectors are fused. weighted: their scores are added, each times its weight.
-ranking = "rrf"
+ranking = "weighted"
 # weights = { semantic = 0.5, lexical = 0.5 }
 
 [server]

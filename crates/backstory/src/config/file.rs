@@ -104,8 +104,8 @@ struct SearchToml {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum RankingToml {
-    #[default]
     Rrf,
+    #[default]
     Weighted,
 }
 
@@ -241,7 +241,7 @@ impl Source<'_> {
         match (search.ranking, &search.weights) {
             (RankingToml::Rrf, None) => Ok(Ranking::Rrf),
             (RankingToml::Rrf, Some(weights)) => {
-                let what = "weights count only with ranking = \"weighted\"; set that, or remove them";
+                let what = "weights do not count with ranking = \"rrf\"; remove one of the two";
                 Err(self.wrong(weights.span(), what))
             }
             (RankingToml::Weighted, None) => Ok(Ranking::Weighted { semantic: WEIGHT, lexical: WEIGHT }),
