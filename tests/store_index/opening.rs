@@ -1,0 +1,166 @@
+//! Opening what another run, another model, another version or a power cut left.
+
+use std::{fs, path::Path};
+
+use backstory_model::{document::Document, filter::Filter};
+use backstory_store::index::{Index, IndexError, ModelTag, Vectors};
+use tempfile::TempDir;
+
+use super::{embed, everything, files, index_of, issue, lexical, model, open, passages, semantic, threads};
+
+#[tokio::test]
+async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
+    let document = issue("a/b#1", "Title", "body");
+    for other in [model("other"), ModelTag { name: "words".into(), dimension: 4 }] {
+        let (dir, index) = index_of(std::slice::from_ref(&document)).await;
+        drop(index);
+        let index = Index::open(dir.path(), other.clone()).await.unwrap();
+        assert_eq!(index.model_changed(), Some(model("words")));
+        assert_eq!((index.coverage().embedded, index.coverage().passages, index.pending(None, 9).len()), (0, 0, 1));
+        let query = vec![1.0; other.dimension];
+        assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap(), []);
+        let hash = passages(&document).passages[0].text_hash.clone();
+        assert!(index.known_vectors(std::slice::from_ref(&hash)).await.unwrap().is_empty());
+        assert_eq!(lexical(&index, "body", &everything()).await, ["a/b#1"]);
+
+        // It was a mistake: nothing is lost, and changes made meanwhile are there.
+        let relabelled = Document { labels: vec!["new".into()], ..document.clone() };
+        let added = issue("a/b#2", "Added", "later");
+        index.apply(threads(&[relabelled.clone(), added.clone()]), 2).await.unwrap();
+        index.optimize().await.unwrap();
+        drop(index);
+        let index = open(&dir).await;
+        assert_eq!(index.model_changed(), None);
+        assert_eq!((index.coverage().embedded, index.coverage().documents), (1, 2));
+        let labelled = Filter { labels: vec!["new".into()], ..everything() };
+        assert_eq!(semantic(&index, "body", &labelled).await, ["a/b#1"]);
+        drop(index);
+
+        let index = Index::open(dir.path(), other.clone()).await.unwrap();
+        let mut renewed = passages(&added);
+        renewed.passages[0].vector = query.clone();
+        index.add_passages(vec![renewed]).await.unwrap();
+        assert_eq!(index.model_changed(), None);
+        assert_eq!((index.coverage().embedded, index.coverage().passages), (1, 1));
+        assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap()[0].document, "a/b#2");
+        drop(index);
+        let index = Index::open(dir.path(), other).await.unwrap();
+        assert_eq!((index.model_changed(), index.coverage().embedded), (None, 1));
+    }
+}
+
+#[tokio::test]
+async fn what_was_applied_is_there_after_reopening() {
+    let dir = TempDir::new().unwrap();
+    // No character of the path means anything.
+    let path = dir.path().join("a dir%20 with #? & ünïcode");
+    let index = Index::open(&path, model("words")).await.unwrap();
+    assert_eq!(index.applied_seq().await.unwrap(), 0);
+    let documents = [issue("a/b#1", "Title", "body"), issue("a/b#2", "Title", "other")];
+    index.apply(threads(&documents), 41).await.unwrap();
+    index.apply(vec![], 42).await.unwrap();
+    embed(&index, &documents[..1]).await;
+    let coverage = index.coverage();
+    drop(index);
+
+    let index = Index::open(&path, model("words")).await.unwrap();
+    assert_eq!(index.applied_seq().await.unwrap(), 42);
+    assert_eq!(index.coverage(), coverage);
+    assert_eq!(index.pending(None, 10)[0].id, "a/b#2");
+    assert_eq!(lexical(&index, "body", &everything()).await, ["a/b#1"]);
+    assert!(index.size_on_disk().unwrap() > 1000);
+    index.optimize().await.unwrap();
+    assert_eq!((index.applied_seq().await.unwrap(), index.unindexed().await.unwrap()), (42, 0));
+}
+
+/// Every file below a directory whose path contains the text.
+fn files_below(dir: &Path, containing: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_below(&path, containing));
+        } else if path.to_str().unwrap().contains(containing) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn damage_is_noticed_when_opening() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 5] = [
+        ("manifests cut short", |dir| {
+            files_below(dir, "documents.lance/_versions").iter().for_each(|file| fs::write(file, "").unwrap());
+        }),
+        ("manifests gone", |dir| fs::remove_dir_all(dir.join("documents.lance/_versions")).unwrap()),
+        ("a data file gone", |dir| {
+            files_below(dir, "documents.lance/data").iter().for_each(|file| fs::remove_file(file).unwrap());
+        }),
+        ("a data file of passages cut short", |dir| {
+            files_below(dir, "passages.lance/data").iter().for_each(|file| fs::write(file, "short").unwrap());
+        }),
+        ("documents gone", |dir| fs::remove_dir_all(dir.join("documents.lance")).unwrap()),
+    ];
+    for (what, harm) in harms {
+        let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
+        drop(index);
+        harm(dir.path());
+        let error = Index::open(dir.path(), model("words")).await.expect_err(what);
+        assert!(matches!(error, IndexError::Damaged { .. }), "{what}: {error}");
+        let sentence = error.to_string();
+        assert!(sentence.contains(dir.path().to_str().unwrap()) && sentence.contains("rebuild index"), "{sentence}");
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = Index::open(file.path(), model("words")).await.unwrap_err();
+    assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn passages_that_a_power_cut_took_back_are_noticed() {
+    let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
+    let versions = dir.path().join("passages.lance/_versions");
+    let before = files(&versions);
+    index.apply(threads(&[Document { labels: vec![], ..issue("a/b#1", "Title", "body") }]), 2).await.unwrap();
+    drop(index);
+    for file in files(&versions).iter().filter(|file| !before.contains(file)) {
+        fs::remove_file(file).unwrap();
+    }
+    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
+}
+
+/// Changes the version that `documents` says it has.
+fn set_schema_version(dir: &Path, version: u8) {
+    let key = b"backstory:schema\x12\x01";
+    let mut patched = 0;
+    for file in files_below(dir, "documents.lance/_versions") {
+        let mut bytes = fs::read(&file).unwrap();
+        for at in 0..bytes.len().saturating_sub(key.len()) {
+            if bytes[at..].starts_with(key) {
+                bytes[at + key.len()] = version;
+                patched += 1;
+            }
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+    assert!(patched > 0);
+}
+
+#[tokio::test]
+async fn index_of_another_version_is_not_opened() {
+    let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
+    drop(index);
+    set_schema_version(dir.path(), b'9');
+    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    assert!(matches!(error, IndexError::Newer { .. }), "{error}");
+    assert!(error.to_string().contains("format 9."), "{error}");
+    set_schema_version(dir.path(), b'0');
+    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    assert!(matches!(error, IndexError::Outdated { .. }), "{error}");
+    // A rebuild can still take over its vectors.
+    let vectors = Vectors::open(dir.path(), &model("words")).await.unwrap().unwrap();
+    let hash = passages(&issue("a/b#1", "Title", "body")).passages[0].text_hash.clone();
+    assert_eq!(vectors.find(&[hash]).await.unwrap().len(), 1);
+}

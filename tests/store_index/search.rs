@@ -1,0 +1,234 @@
+//! Searching by words and by meaning, with filters.
+
+use backstory_model::{
+    document::{Document, Part},
+    entity::State,
+    filter::{DocumentKind, Filter},
+};
+use backstory_store::index::Index;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::{at, embed, everything, index_of, issue, lexical, open, semantic, threads, vector};
+
+#[tokio::test]
+async fn each_filter_narrows_both_searches() {
+    let base =
+        |n: i64| Document { created_at: at(n), ..issue(&format!("a/b#{n}"), "Common", &format!("word number{n}")) };
+    let documents = [
+        base(0),
+        Document { kind: DocumentKind::MergeRequest, ..base(1) },
+        Document { kind: DocumentKind::Discussion, ..base(2) },
+        Document { author: Some("bob".into()), ..base(3) },
+        Document { author: None, ..base(4) },
+        Document { labels: vec!["ui".into()], ..base(5) },
+        Document { labels: vec![], ..base(6) },
+        Document { project: "acme/other".into(), ..base(7) },
+        Document { state: State::Merged, ..base(8) },
+    ];
+    let (_dir, index) = index_of(&documents).await;
+    type Keeps = fn(&Document) -> bool;
+    let cases: Vec<(Filter, Keeps)> = vec![
+        (everything(), |_| true),
+        (Filter { kinds: vec![DocumentKind::MergeRequest], ..everything() }, |d| d.kind == DocumentKind::MergeRequest),
+        (Filter { kinds: vec![DocumentKind::Issue, DocumentKind::Discussion], ..everything() }, |d| {
+            d.kind != DocumentKind::MergeRequest
+        }),
+        (Filter { author: Some("bob".into()), ..everything() }, |d| d.author.as_deref() == Some("bob")),
+        (Filter { labels: vec!["ui".into()], ..everything() }, |d| d.labels.contains(&"ui".into())),
+        (Filter { labels: vec!["ui".into(), "bug".into()], ..everything() }, |d| d.labels.len() == 2),
+        (Filter { labels: vec!["ui".into(), "none".into()], ..everything() }, |_| false),
+        (Filter { after: Some(at(3)), ..everything() }, |d| d.created_at >= at(3)),
+        (Filter { before: Some(at(3)), ..everything() }, |d| d.created_at < at(3)),
+        (Filter { project: Some("acme/other".into()), ..everything() }, |d| d.project == "acme/other"),
+        (Filter { state: Some(State::Merged), ..everything() }, |d| d.state == State::Merged),
+        (
+            Filter { author: Some("alice".into()), after: Some(at(2)), labels: vec!["bug".into()], ..everything() },
+            |d| d.author.as_deref() == Some("alice") && d.created_at >= at(2) && d.labels.contains(&"bug".into()),
+        ),
+    ];
+    for indexed in [false, true] {
+        if indexed {
+            index.optimize().await.unwrap();
+            assert_eq!(index.unindexed().await.unwrap(), 0);
+        }
+        for (filter, keeps) in &cases {
+            let expected: Vec<_> = documents.iter().filter(|d| keeps(d)).map(|d| d.id.clone()).collect();
+            for mut hits in [lexical(&index, "common", filter).await, semantic(&index, "common", filter).await] {
+                hits.sort();
+                assert_eq!(hits, expected, "indexed: {indexed}, {filter:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    /// A value of a filter is compared, never interpreted.
+    #[test]
+    fn filter_values_match_themselves_and_nothing_else(values in prop::collection::vec("\\PC{0,12}", 1..12)) {
+        let mut values = values;
+        values.extend(["' OR 1=1 --", "it''s", "a\"b", "a`b", "100%", "back\\slash", "'; DROP TABLE documents", "NULL", "💥'"].map(String::from));
+        let documents: Vec<_> = values.iter().enumerate().map(|(n, value)| Document {
+            author: Some(value.clone()),
+            labels: vec![value.clone()],
+            project: value.clone(),
+            ..issue(&format!("a/b#{n}'"), "Common", value)
+        }).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (_dir, index) = index_of(&documents).await;
+            for value in &values {
+                let expected: Vec<_> = documents.iter().filter(|d| d.project == *value).map(|d| d.id.clone()).collect();
+                let filters = [
+                    Filter { author: Some(value.clone()), ..everything() },
+                    Filter { labels: vec![value.clone()], ..everything() },
+                    Filter { project: Some(value.clone()), ..everything() },
+                ];
+                for filter in filters {
+                    for mut hits in [lexical(&index, "common", &filter).await, semantic(&index, "common", &filter).await] {
+                        hits.sort_by_key(|id| expected.iter().position(|e| e == id));
+                        prop_assert_eq!(&hits, &expected, "{:?}", filter);
+                    }
+                }
+                let found = index.documents(&expected).await.unwrap();
+                prop_assert_eq!(found.len(), expected.len());
+                // Nor is a query.
+                index.lexical(value, &everything(), 10).await.unwrap();
+            }
+            Ok(())
+        })?;
+    }
+}
+
+#[tokio::test]
+async fn words_are_found_in_all_their_forms() {
+    let (_dir, index) = index_of(&[
+        issue("a/b#1", "Searching", "The caches were invalidated by redesigned handlers, naïvely."),
+        issue("a/b#2", "Unrelated", "Nothing of that kind."),
+    ])
+    .await;
+    for query in ["search", "searches", "searching", "cache", "CACHE", "invalidate", "handler", "naive", "redesigning?"]
+    {
+        assert_eq!(lexical(&index, query, &everything()).await, ["a/b#1"], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn identifiers_are_found_whole_and_in_parts() {
+    let sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d";
+    let texts = [
+        ("a/b#1", "calls getUserName() twice".to_owned()),
+        ("a/b#2", "sets user_name to null".to_owned()),
+        ("a/b#3", "secp256k1_ecdsa_sign is slow".to_owned()),
+        ("a/b#4", "see src/auth/login.rs for it".to_owned()),
+        ("a/b#5", "XMLHttpRequest in std::vector<Foo>".to_owned()),
+        ("a/b#6", format!("broken since {sha}")),
+    ];
+    let documents: Vec<_> = texts.iter().map(|(id, text)| issue(id, "Title", text)).collect();
+    let (_dir, index) = index_of(&documents).await;
+    for indexed in [false, true] {
+        if indexed {
+            index.optimize().await.unwrap();
+        }
+        for (query, first) in [
+            ("getUserName", "a/b#1"),
+            ("getusername", "a/b#1"),
+            ("get", "a/b#1"),
+            ("user_name", "a/b#2"),
+            ("secp256k1_ecdsa_sign", "a/b#3"),
+            ("secp256k1", "a/b#3"),
+            ("ecdsa", "a/b#3"),
+            ("src/auth/login.rs", "a/b#4"),
+            ("login.rs", "a/b#4"),
+            ("auth", "a/b#4"),
+            ("XMLHttpRequest", "a/b#5"),
+            ("http", "a/b#5"),
+            ("vector", "a/b#5"),
+            (sha, "a/b#6"),
+        ] {
+            let hits = lexical(&index, query, &everything()).await;
+            assert_eq!(hits.first().map(String::as_str), Some(first), "{query}: {hits:?}");
+        }
+        let mut both = lexical(&index, "user", &everything()).await;
+        both.sort();
+        assert_eq!(both, ["a/b#1", "a/b#2"]);
+    }
+}
+
+#[tokio::test]
+async fn query_without_a_word_to_search_for_has_no_hits() {
+    let dir = TempDir::new().unwrap();
+    let index = open(&dir).await;
+    assert_eq!(lexical(&index, "anything", &everything()).await, Vec::<String>::new());
+    assert_eq!(semantic(&index, "anything", &everything()).await, Vec::<String>::new());
+    index.apply(threads(&[issue("a/b#1", "The and of", "it is the thing")]), 1).await.unwrap();
+    for query in ["", "   ", "the and of", "?!…", "\"\"", "AND OR NOT", &"x".repeat(10_000), "💥"] {
+        assert_eq!(lexical(&index, query, &everything()).await, Vec::<String>::new(), "{query:.20}");
+    }
+    assert_eq!(index.lexical("thing", &everything(), 0).await.unwrap(), []);
+    assert_eq!(index.semantic(&vector("thing"), &everything(), 0).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn query_is_words_and_no_syntax() {
+    let (_dir, index) = index_of(&[issue("a/b#1", "Tokens", "alpha beta"), issue("a/b#2", "Other", "gamma")]).await;
+    for query in [
+        "alpha AND missing",
+        "\"alpha missing\"",
+        "+alpha -beta",
+        "title:alpha",
+        "alpha*",
+        "(alpha",
+        "alpha^2",
+        "alpha~1 /x/",
+    ] {
+        assert_eq!(lexical(&index, query, &everything()).await, ["a/b#1"], "{query}");
+    }
+    let long = format!("{} gamma", "missing".repeat(3)) + &" filler".repeat(1500);
+    assert_eq!(lexical(&index, &long, &everything()).await, ["a/b#2"]);
+}
+
+#[tokio::test]
+async fn hits_with_equal_scores_are_ordered_by_id() {
+    let documents: Vec<_> = (0..300).rev().map(|n| issue(&format!("a/b#{n:03}"), "Same title", "same body")).collect();
+    let (dir, index) = index_of(&documents).await;
+    let expected: Vec<_> = (0..50).map(|n| format!("a/b#{n:03}")).collect();
+    let check = async |index: &Index, when: &str| {
+        let hits = index.lexical("body", &everything(), 1000).await.unwrap();
+        assert_eq!(hits.len(), 300, "{when}");
+        assert!(hits.windows(2).all(|pair| pair[0].document < pair[1].document), "{when}");
+        let hits = index.semantic(&vector("body"), &everything(), 1000).await.unwrap();
+        assert_eq!(hits.iter().take(50).map(|hit| hit.document.clone()).collect::<Vec<_>>(), expected, "{when}");
+        assert!(hits.iter().all(|hit| hit.score == hits[0].score));
+    };
+    check(&index, "unindexed").await;
+    index.optimize().await.unwrap();
+    check(&index, "indexed").await;
+    drop(index);
+    check(&open(&dir).await, "reopened").await;
+}
+
+#[tokio::test]
+async fn best_passage_stands_for_its_document() {
+    let mut long = issue("a/b#1", "Long", "");
+    long.parts =
+        ["cats", "dogs", "birds and fish"].map(|body| Part { attribution: String::new(), body: body.into() }).into();
+    let (_dir, index) = index_of(&[long, issue("a/b#2", "Short", "dogs and more of them")]).await;
+    assert_eq!(index.coverage().passages, 4);
+    let hits = index.semantic(&vector("Long dogs"), &everything(), 10).await.unwrap();
+    assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["a/b#1", "a/b#2"]);
+    assert_eq!(hits[0].text, "Long\n\ndogs");
+    assert!((hits[0].score - 1.0).abs() < 1e-3, "{}", hits[0].score);
+    assert!(hits[1].score < hits[0].score && hits[1].score > 0.0);
+
+    // As many documents as asked for, however many passages the first ones have.
+    let mut many = issue("a/b#3", "Many", "");
+    many.parts = (0..400).map(|n| Part { attribution: String::new(), body: format!("elephant {n}") }).collect();
+    index.apply(threads(std::slice::from_ref(&many)), 2).await.unwrap();
+    embed(&index, &[many]).await;
+    let hits = index.semantic(&vector("Many elephant"), &everything(), 3).await.unwrap();
+    assert_eq!(hits.len(), 3);
+    assert_eq!(hits[0].document, "a/b#3");
+}
