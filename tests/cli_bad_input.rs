@@ -98,7 +98,7 @@ fn damaged_ledger_is_reported() {
     fs::create_dir(sandbox.data()).unwrap();
     fs::write(sandbox.data().join("ledger.sqlite"), "this is no database, whatever its name says").unwrap();
     let output = sandbox.run(&["stats"]);
-    expect!["the ledger cannot be read or written: file is not a database"].assert_eq(output.error(1));
+    expect!["data/ledger.sqlite is not a ledger or is damaged (file is not a database); restore it from a backup, or move it away and run 'backstory sync': what it holds can be read again"].assert_eq(output.error(1));
 }
 
 #[test]
@@ -120,7 +120,8 @@ fn unknown_project_is_reported() {
     sandbox.write_config(&config.replace("acme/shop", "acme/none"));
     let output = sandbox.run(&["sync"]);
     assert_eq!(output.code, 3);
-    expect!["error: acme/none was not found at [FORGE]/: check its path, and that the token may read it ([FORGE]/api/v4/projects/acme%2Fnone was not found (404), or the token may not see it; check its path and that the token is a member's)"].assert_eq(output.stderr.lines().last().unwrap());
+    expect!["error: acme/none was not found at [FORGE]: check its path, and that the token may read it"]
+        .assert_eq(output.stderr.lines().last().unwrap());
 }
 
 #[test]

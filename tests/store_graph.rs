@@ -193,6 +193,28 @@ fn applying_again_or_in_another_order_gives_the_same_digest() {
 }
 
 #[test]
+fn a_first_load_gives_what_applying_gives_and_nothing_before_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let loaded = Graph::open(directory.path()).unwrap();
+    let mut cut_short = loaded.load();
+    cut_short.add(&everything()).unwrap();
+    drop(cut_short);
+    assert!(loaded.is_empty().unwrap());
+
+    let mut load = loaded.load();
+    everything().chunks(3).for_each(|changes| load.add(changes).unwrap());
+    assert!(loaded.is_empty().unwrap());
+    load.commit(8).unwrap();
+    assert_eq!((loaded.digest().unwrap(), loaded.applied_seq().unwrap()), (graph().digest().unwrap(), 8));
+
+    // What was loaded is replaced and removed like everything else.
+    for (number, gone) in everything().into_iter().enumerate() {
+        loaded.apply(&[Change { item: None, ..gone }], 9 + number as u64).unwrap();
+    }
+    assert!(loaded.is_empty().unwrap());
+}
+
+#[test]
 fn an_item_that_is_gone_leaves_nothing() {
     let graph = Graph::in_memory().unwrap();
     let all = everything();

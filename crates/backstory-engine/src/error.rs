@@ -55,7 +55,7 @@ impl From<LedgerError> for Error {
     fn from(error: LedgerError) -> Self {
         let kind = match error {
             LedgerError::Newer { .. } => ErrorKind::Newer,
-            LedgerError::Sqlite(_) | LedgerError::Payload { .. } => ErrorKind::Internal,
+            LedgerError::Damaged { .. } | LedgerError::Sqlite(_) | LedgerError::Payload { .. } => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
     }

@@ -31,26 +31,45 @@ impl Engine {
         self.project_index(&self.index(), reporter).await
     }
 
-    /// Applies to the graph only; for a sync that is under way.
-    pub(crate) async fn catch_up_graph(&self) -> Result<()> {
-        let _one_at_a_time = self.0.projecting.lock().await;
-        self.project_graph(self.graph()).await
-    }
-
     /// Brings a graph up to the ledger.
     pub(crate) async fn project_graph(&self, graph: Graph) -> Result<()> {
         let engine = self.clone();
         self.blocking(move || {
             let mut seq = graph.applied_seq()?;
+            if seq == 0 {
+                seq = engine.load_graph(&graph)?;
+            }
             loop {
                 let stored = engine.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = stored.last() else { return Ok(()) };
                 seq = last.seq;
-                let changes: Vec<Change> = stored.iter().map(|stored| engine.graph_change(stored)).collect();
-                graph.apply(&changes, seq)?;
+                graph.apply(&engine.graph_changes(&stored), seq)?;
             }
         })
         .await
+    }
+
+    /// Fills a new graph with what the ledger has now, and says up to which sequence number. What changes meanwhile
+    /// gets a later number and is applied after it, so that no item is loaded twice.
+    fn load_graph(&self, graph: &Graph) -> Result<u64> {
+        let end = self.ledger().last_seq()?;
+        let mut load = graph.load();
+        let mut seq = 0;
+        while seq < end {
+            let mut stored = self.ledger().changes_after(seq, BATCH)?;
+            stored.retain(|stored| stored.seq <= end);
+            let Some(last) = stored.last() else { break };
+            seq = last.seq;
+            load.add(&self.graph_changes(&stored))?;
+        }
+        if end > 0 {
+            load.commit(end)?;
+        }
+        Ok(end)
+    }
+
+    fn graph_changes(&self, stored: &[StoredItem]) -> Vec<Change> {
+        stored.iter().map(|stored| self.graph_change(stored)).collect()
     }
 
     /// An item that cannot be read has no part in the graph; `check` names it.

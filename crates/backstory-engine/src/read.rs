@@ -62,8 +62,6 @@ pub struct Stats {
     pub nodes: BTreeMap<String, u64>,
     /// Statements in the graph.
     pub quads: u64,
-    /// Documents and how many have vectors.
-    pub coverage: Coverage,
     /// Name of the embedding model.
     pub model: String,
     /// Secrets that were replaced before they were stored.
@@ -210,6 +208,11 @@ impl Engine {
         .await
     }
 
+    /// How many documents have vectors. Costs nothing.
+    pub fn coverage(&self) -> Coverage {
+        self.index().coverage()
+    }
+
     /// How much there is of everything.
     pub async fn stats(&self) -> Result<Stats> {
         let items = self.ledger_step(|ledger| ledger.counts()).await?;
@@ -221,9 +224,8 @@ impl Engine {
         let graph = self.graph();
         let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
         let redactions = self.ledger_step(|ledger| ledger.redactions()).await?;
-        let coverage = self.index().coverage();
         let model = self.embedder().model().to_string();
-        Ok(Stats { items, nodes: nodes.collect(), quads, coverage, model, redactions })
+        Ok(Stats { items, nodes: nodes.collect(), quads, model, redactions })
     }
 
     /// Number of the newest change in the ledger.

@@ -1,13 +1,16 @@
 //! Search: text and vectors, fused, narrowed by filters.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Instant,
+};
 
 use backstory_model::{
     filter::{DocumentKind, Filter},
     score::{RRF_K, fuse_ranks, sorted, spread_to_unit},
     text::snippet,
 };
-use backstory_store::index::{Coverage, PassageHit, StoredDocument};
+use backstory_store::index::{self, Coverage, DocumentFacts, PassageHit, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -100,8 +103,8 @@ pub struct Hit {
 struct Evidence {
     lexical: Option<f32>,
     semantic: Option<f32>,
-    /// The passage nearest to the query.
-    passage: Option<String>,
+    /// The document that has the passage nearest to the query: itself or a discussion of it.
+    nearest: Option<String>,
 }
 
 impl Engine {
@@ -133,23 +136,26 @@ impl Engine {
         };
         let semantic = async {
             if mode == Mode::Lexical || coverage.embedded == 0 {
-                return Ok(Ok(vec![]));
+                return Ok(Ok((vec![], vec![])));
             }
             match self.embedder().embed_query(&request.query).await {
-                Ok(vector) => index.semantic(&vector, &passage_filter(&request.filter), CANDIDATES).await.map(Ok),
+                Ok(vector) => {
+                    let hits = index.semantic(&vector, &passage_filter(&request.filter), CANDIDATES).await;
+                    hits.map(|hits| Ok((vector, hits)))
+                }
                 Err(error) => Ok(Err(error)),
             }
         };
         let (lexical, semantic) = tokio::join!(lexical, semantic);
         let (threads, discussions) = lexical?;
-        let semantic = match semantic? {
-            Ok(hits) => hits,
+        let (vector, passages) = match semantic? {
+            Ok(found) => found,
             Err(error) if mode == Mode::Semantic => return Err(error.into()),
             Err(error) => {
                 tracing::debug!(%error, "no vector for the query");
                 warnings.push(LEXICAL_ONLY.to_owned());
                 mode = Mode::Lexical;
-                vec![]
+                (vec![], vec![])
             }
         };
         if mode != Mode::Lexical && coverage.embedded < coverage.documents {
@@ -160,19 +166,46 @@ impl Engine {
             ));
         }
 
-        let found = gather(&threads, &discussions, semantic);
-        let ids: Vec<String> = found.keys().cloned().collect();
-        let documents: BTreeMap<String, StoredDocument> =
-            index.documents(&ids).await?.into_iter().map(|document| (document.id.clone(), document)).collect();
-        let hits = rank(&found, &documents, mode, self.settings().ranking)
-            .into_iter()
-            // A document that only its discussions brought in must meet the filter itself.
-            .filter(|(id, _)| documents.get(id).is_some_and(|document| meets(&request.filter, document)))
-            .take(request.limit)
-            .filter_map(|(id, score)| Some(hit(&request.query, documents.get(&id)?, found.get(&id)?, score)))
-            .collect();
+        let ids = threads.iter().chain(&discussions).map(|hit| &hit.document);
+        let facts = index.facts(ids.chain(passages.iter().map(|hit| &hit.document)).map(String::as_str));
+        let found = gather(&threads, &discussions, &passages, &facts);
+        // A document that only its discussions brought in must meet the filter itself.
+        let facts = index.facts(found.keys().map(String::as_str));
+        let mut ranked = rank(&found, &facts, mode, self.settings().ranking);
+        ranked.retain(|(id, _)| facts.get(id.as_str()).is_some_and(|facts| meets(&request.filter, facts)));
+        ranked.truncate(request.limit);
+        let hits = self.describe(&request.query, &ranked, &found, &vector).await?;
         let took_ms = started.elapsed().as_secs_f64() * 1000.0;
         Ok(SearchResponse { query: request.query, mode, coverage, took_ms, warnings, hits })
+    }
+
+    /// The documents that are shown, each with the part of its text that answers best.
+    async fn describe(
+        &self,
+        query: &str,
+        ranked: &[(String, f32)],
+        found: &BTreeMap<String, Evidence>,
+        vector: &[f32],
+    ) -> Result<Vec<Hit>> {
+        let index = self.index();
+        let ids: Vec<String> = ranked.iter().map(|(id, _)| id.clone()).collect();
+        let nearest: BTreeSet<&str> = ids.iter().filter_map(|id| found.get(id)?.nearest.as_deref()).collect();
+        let nearest: Vec<&str> = nearest.into_iter().collect();
+        let (documents, passages) = tokio::try_join!(index.documents(&ids), index.nearest_passages(vector, &nearest))?;
+        let documents: HashMap<&str, &StoredDocument> =
+            documents.iter().map(|document| (document.id.as_str(), document)).collect();
+        let hit = |(id, score): &(String, f32)| {
+            let (document, evidence) = (*documents.get(id.as_str())?, found.get(id)?);
+            let passage = evidence.nearest.as_ref().and_then(|nearest| passages.get(nearest));
+            let parts = [("semantic", evidence.semantic), ("lexical", evidence.lexical)];
+            Some(Hit {
+                document: document.clone(),
+                snippet: snippet(passage.unwrap_or(&document.text), query, SNIPPET),
+                score: *score,
+                parts: parts.into_iter().filter_map(|(name, score)| Some((name, score?))).collect(),
+            })
+        };
+        Ok(ranked.iter().filter_map(hit).collect())
     }
 
     fn check_project(&self, project: Option<&str>) -> Result<()> {
@@ -237,32 +270,35 @@ fn passage_filter(filter: &Filter) -> Filter {
 /// or merge request count half by its whole text, in which many discussions can each say a little, and half by the one
 /// discussion that says most; its meaning counts by its nearest passage.
 fn gather(
-    threads: &[backstory_store::index::Hit],
-    discussions: &[backstory_store::index::Hit],
-    passages: Vec<PassageHit>,
+    threads: &[index::Hit],
+    discussions: &[index::Hit],
+    passages: &[PassageHit],
+    facts: &HashMap<&str, DocumentFacts>,
 ) -> BTreeMap<String, Evidence> {
+    // One that was deleted since it was found stands for itself, and is left out in the end.
+    let thread_of = |id: &str| facts.get(id).map_or_else(|| id.to_owned(), |facts| facts.thread.to_string());
     let mut found: BTreeMap<String, Evidence> = BTreeMap::new();
-    let mut add = |id: &str, share: f32| *found.entry(id.to_owned()).or_default().lexical.get_or_insert(0.0) += share;
-    for (id, score) in spread(threads.iter().map(|hit| (hit.document.as_str(), hit.score))) {
+    let mut add = |id: String, share: f32| *found.entry(id).or_default().lexical.get_or_insert(0.0) += share;
+    for (id, score) in spread(threads.iter().map(|hit| (hit.document.clone(), hit.score))) {
         add(id, score / 2.0);
     }
-    for (id, score) in spread(discussions.iter().map(|hit| (hit.thread.as_str(), hit.score))) {
+    for (id, score) in spread(discussions.iter().map(|hit| (thread_of(&hit.document), hit.score))) {
         add(id, score / 2.0);
     }
-    for (id, score) in spread(discussions.iter().map(|hit| (hit.document.as_str(), hit.score))) {
+    for (id, score) in spread(discussions.iter().map(|hit| (hit.document.clone(), hit.score))) {
         add(id, score);
     }
-    let whole = spread(passages.iter().map(|hit| (hit.thread.as_str(), hit.score)));
-    let own = spread(passages.iter().map(|hit| (hit.document.as_str(), hit.score)));
+    let whole = spread(passages.iter().map(|hit| (thread_of(&hit.document), hit.score)));
+    let own = spread(passages.iter().map(|hit| (hit.document.clone(), hit.score)));
     for (id, score) in own.into_iter().chain(whole) {
-        let semantic = &mut found.entry(id.to_owned()).or_default().semantic;
+        let semantic = &mut found.entry(id).or_default().semantic;
         *semantic = Some(semantic.map_or(score, |known| known.max(score)));
     }
     // Best first, so the first passage of a document is its nearest.
     for hit in passages {
-        for id in [&hit.document, &hit.thread] {
+        for id in [&hit.document, &thread_of(&hit.document)] {
             if let Some(evidence) = found.get_mut(id) {
-                evidence.passage.get_or_insert_with(|| hit.text.clone());
+                evidence.nearest.get_or_insert_with(|| hit.document.clone());
             }
         }
     }
@@ -270,8 +306,8 @@ fn gather(
 }
 
 /// The best score of each key, spread over 0 to 1.
-fn spread<'a>(scores: impl Iterator<Item = (&'a str, f32)>) -> BTreeMap<&'a str, f32> {
-    let mut best: BTreeMap<&str, f32> = BTreeMap::new();
+fn spread(scores: impl Iterator<Item = (String, f32)>) -> BTreeMap<String, f32> {
+    let mut best: BTreeMap<String, f32> = BTreeMap::new();
     for (key, score) in scores {
         best.entry(key).and_modify(|known| *known = known.max(score)).or_insert(score);
     }
@@ -282,7 +318,7 @@ fn spread<'a>(scores: impl Iterator<Item = (&'a str, f32)>) -> BTreeMap<&'a str,
 /// it stands behind it, and a look-alike in an unrelated place stays behind the place that is about the question.
 fn rank(
     found: &BTreeMap<String, Evidence>,
-    documents: &BTreeMap<String, StoredDocument>,
+    facts: &HashMap<&str, DocumentFacts>,
     mode: Mode,
     ranking: Ranking,
 ) -> Vec<(String, f32)> {
@@ -290,25 +326,22 @@ fn rank(
         (Mode::Lexical, _) => (0.0, 1.0),
         (Mode::Semantic, _) => (1.0, 0.0),
         (Mode::Hybrid, Ranking::Weighted { semantic, lexical }) => (semantic, lexical),
-        (Mode::Hybrid, Ranking::Rrf) => return rank_by_rank(found, documents),
+        (Mode::Hybrid, Ranking::Rrf) => return rank_by_rank(found, facts),
     };
     let own =
         |evidence: &Evidence| semantic * evidence.semantic.unwrap_or(0.0) + lexical * evidence.lexical.unwrap_or(0.0);
     sorted(found.iter().filter_map(|(id, evidence)| {
-        let document = documents.get(id)?;
-        let thread = found.get(&document.thread).filter(|_| document.thread != *id);
+        let thread = &*facts.get(id.as_str())?.thread;
+        let thread = found.get(thread).filter(|_| thread != id);
         Some((id.clone(), thread.map_or(1.0, own) * own(evidence)))
     }))
 }
 
 /// Reciprocal rank fusion of the legs, issues and merge requests among themselves and discussions among themselves.
-fn rank_by_rank(
-    found: &BTreeMap<String, Evidence>,
-    documents: &BTreeMap<String, StoredDocument>,
-) -> Vec<(String, f32)> {
+fn rank_by_rank(found: &BTreeMap<String, Evidence>, facts: &HashMap<&str, DocumentFacts>) -> Vec<(String, f32)> {
     let leg = |discussions: bool, part: fn(&Evidence) -> Option<f32>| {
         let of_class =
-            |id: &String| documents.get(id).is_some_and(|d| (d.kind == DocumentKind::Discussion) == discussions);
+            |id: &String| facts.get(id.as_str()).is_some_and(|d| (d.kind == DocumentKind::Discussion) == discussions);
         let scored = found.iter().filter(|(id, _)| of_class(id)).filter_map(|(id, e)| Some((id.clone(), part(e)?)));
         sorted(scored).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
     };
@@ -316,23 +349,13 @@ fn rank_by_rank(
     sorted(fuse(false).into_iter().chain(fuse(true)))
 }
 
-fn hit(query: &str, document: &StoredDocument, evidence: &Evidence, score: f32) -> Hit {
-    let parts = [("semantic", evidence.semantic), ("lexical", evidence.lexical)];
-    Hit {
-        document: document.clone(),
-        snippet: snippet(evidence.passage.as_deref().unwrap_or(&document.text), query, SNIPPET),
-        score,
-        parts: parts.into_iter().filter_map(|(name, score)| Some((name, score?))).collect(),
-    }
-}
-
-fn meets(filter: &Filter, document: &StoredDocument) -> bool {
+fn meets(filter: &Filter, facts: &DocumentFacts) -> bool {
     let within =
         |at: Timestamp| filter.after.is_none_or(|after| at >= after) && filter.before.is_none_or(|before| at < before);
-    (filter.kinds.is_empty() || filter.kinds.contains(&document.kind))
-        && filter.author.as_ref().is_none_or(|author| document.author.as_ref() == Some(author))
-        && filter.labels.iter().all(|label| document.labels.contains(label))
-        && within(document.created_at)
-        && filter.project.as_ref().is_none_or(|project| *project == document.project)
-        && filter.state.is_none_or(|state| state == document.state)
+    (filter.kinds.is_empty() || filter.kinds.contains(&facts.kind))
+        && filter.author.as_deref().is_none_or(|author| facts.author.as_deref() == Some(author))
+        && filter.labels.iter().all(|label| facts.labels.iter().any(|own| **own == **label))
+        && within(facts.created_at)
+        && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
+        && filter.state.is_none_or(|state| state == facts.state)
 }

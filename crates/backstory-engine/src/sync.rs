@@ -14,9 +14,10 @@ use backstory_sources::{
     redact::{Redactions, redact_json},
 };
 use backstory_store::ledger::{Changes, Cursor, NewItem, Page, StoredItem};
-use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::{
     Engine,
@@ -25,7 +26,7 @@ use crate::{
     task::{Reporter, Task, TaskKind},
 };
 
-/// Items whose details are fetched between two commits. A kill loses at most the fetches of one such step.
+/// Items whose details are committed at once. A kill loses at most the fetches of two such steps.
 const STEP: usize = 25;
 /// Items whose details are fetched at the same time.
 const CONCURRENCY: usize = 12;
@@ -114,15 +115,25 @@ impl Engine {
         for forge in &self.settings().forges {
             let client = Client::new(&forge.connection)?;
             for project in forge.projects.iter().filter(|project| wanted(project)) {
-                let mut sync =
-                    ProjectSync { engine: self, forge, client: &client, project, reporter, report, cap: None };
+                let mut sync = ProjectSync {
+                    engine: self,
+                    forge,
+                    client: &client,
+                    project,
+                    reporter,
+                    report,
+                    cap: None,
+                    committing: None,
+                };
                 let result = sync.run(request.full).await;
+                let committed = sync.committed().await;
                 let metrics = client.metrics();
                 report.requests = metrics.requests;
                 report.retries = metrics.retries;
                 // What was committed before a failure is projected all the same.
                 self.catch_up(Some(reporter)).await?;
                 result?;
+                committed?;
             }
         }
         if report.changes.total() > 0 {
@@ -143,9 +154,17 @@ struct ProjectSync<'a> {
     report: &'a mut Report,
     /// The latest time a cursor may take, known once the forge has answered.
     cap: Option<Timestamp>,
+    /// What is written while the next is fetched.
+    committing: Option<JoinHandle<Result<Committed>>>,
 }
 
-impl ProjectSync<'_> {
+/// What a step wrote.
+struct Committed {
+    changes: Changes,
+    redactions: Redactions,
+}
+
+impl<'a> ProjectSync<'a> {
     async fn run(&mut self, full: bool) -> Result<()> {
         let project = self.project.to_owned();
         let known = self
@@ -184,10 +203,12 @@ impl ProjectSync<'_> {
         let now = Timestamp::now();
         let mut kept: Vec<(ItemKind, String)> = Vec::new();
         let mut page = Page { fetched_at: now, ..Page::default() };
+        let mut redactions = Redactions::default();
         for payload in std::iter::once(own).chain(labels).chain(milestones) {
             kept.push((payload.kind, payload.key.clone()));
-            page.items.push(self.item(payload, None));
+            page.items.push(item(self.project, payload, None, &mut redactions));
         }
+        self.count_redactions(&redactions);
         let project = self.project.to_owned();
         let changes = self
             .engine
@@ -219,27 +240,32 @@ impl ProjectSync<'_> {
         let project = self.project.to_owned();
         let cursor = self.engine.ledger_step(move |ledger| ledger.cursor(&project, resource)).await?;
         self.reporter.phase(format!("{} {name}", self.project), None);
-        let mut start = PageStart::Since(cursor.map(|cursor| cursor.updated_at));
+        let start = PageStart::Since(cursor.map(|cursor| cursor.updated_at));
         let mut latest = cursor;
         let mut listed = Vec::new();
-        let mut first = true;
+        let (client, path) = (self.client, self.project);
+        let mut page = client.threads_page(path, kind, &start).await.map_err(|error| self.explain(error))?;
+        self.reporter.phase(format!("{} {name}", self.project), page.total);
         loop {
-            let page =
-                self.client.threads_page(self.project, kind, &start).await.map_err(|error| self.explain(error))?;
-            if first {
-                self.reporter.phase(format!("{} {name}", self.project), page.total);
-                first = false;
-            }
             self.report.confidential += page.confidential.len() as u64;
             self.bury_confidential(kind, resource, &page.confidential).await?;
             listed.extend(page.threads.iter().map(|thread| thread.iid));
-            let next = page.next.clone();
-            self.page(kind, resource, page, full, &mut latest).await?;
-            match next {
-                Some(next) => start = PageStart::Next(next),
+            // The next page is on its way while what this one lists is fetched.
+            let next = page.next.clone().map(PageStart::Next);
+            let following = async {
+                match &next {
+                    Some(next) => client.threads_page(path, kind, next).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            let (following, done) = tokio::join!(following, self.page(kind, resource, page, full, &mut latest));
+            done?;
+            match following.map_err(|error| self.explain(error))? {
+                Some(next) => page = next,
                 None => break,
             }
         }
+        self.committed().await?;
         if full {
             self.bury_unlisted(kind, resource, &listed).await?;
         }
@@ -257,101 +283,124 @@ impl ProjectSync<'_> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
-        for step in page.threads.chunks(STEP) {
-            let mut changed = Vec::new();
-            for listing in step {
-                let mut listing = listing.clone();
-                let redactions = redact_json(&mut listing.payload);
-                if full || !self.is_current(resource, kind, &listing).await? {
-                    self.count_redactions(&redactions);
-                    changed.push(listing);
-                }
+        let end = page.threads.last().map(position);
+        let all = page.threads.len() as u64;
+        let changed = if full { page.threads } else { self.changed(resource, kind, page.threads).await? };
+        self.reporter.advance(all - changed.len() as u64);
+        let positions: Vec<Cursor> = changed.iter().map(position).collect();
+        let mut steps = positions.chunks(STEP);
+        let mut fetched = self.details(kind, changed).chunks(STEP);
+        while let Some(step) = fetched.next().await {
+            let step: Vec<_> =
+                step.into_iter().collect::<std::result::Result<_, _>>().map_err(|error| self.explain(error))?;
+            let read = steps.next().and_then(|positions| positions.last().copied());
+            let (details, gone) = split(step);
+            if !gone.is_empty() {
+                self.bury_threads(resource, move |key| gone.contains(key)).await?;
             }
-            let mut commit = Page { fetched_at: forge_time, ..Page::default() };
-            for details in self.details(kind, resource, &changed).await? {
-                self.add_thread(details, &mut commit);
-            }
-            if let Some(last) = step.last() {
-                let read = Cursor { updated_at: last.updated_at, id: last.id };
-                let capped = if read.updated_at > cap { Cursor { updated_at: cap, id: 0 } } else { read };
-                if latest.is_none_or(|cursor| capped > cursor) {
-                    *latest = Some(capped);
-                    commit.cursor = Some((self.project.to_owned(), resource, capped));
-                }
-            }
-            if !commit.items.is_empty() || commit.cursor.is_some() {
-                let changes = self.engine.ledger_step(move |ledger| ledger.commit(&commit)).await?;
-                self.report.changes.add(&changes);
-            }
-            self.reporter.advance(step.len() as u64);
+            let cursor = read.and_then(|read| self.advance(resource, read, cap, latest));
+            self.commit(details, cursor, forge_time).await?;
         }
-        // The graph follows while the next page is fetched; the end of the sync waits for it and reports what fails.
-        let engine = self.engine.clone();
-        tokio::spawn(async move { engine.catch_up_graph().await });
+        if let Some(cursor) = end.and_then(|end| self.advance(resource, end, cap, latest)) {
+            self.commit(vec![], Some(cursor), forge_time).await?;
+        }
         Ok(())
     }
 
-    /// What hangs on the listed items; one that was deleted since it was listed is gone.
-    async fn details(
-        &mut self,
-        kind: ThreadKind,
+    /// How far the cursor moves when everything up to `read` has been committed; `None` if it stays.
+    fn advance(
+        &self,
         resource: ItemKind,
-        listings: &[ThreadListing],
-    ) -> Result<Vec<Details>> {
+        read: Cursor,
+        cap: Timestamp,
+        latest: &mut Option<Cursor>,
+    ) -> Option<(String, ItemKind, Cursor)> {
+        let capped = if read.updated_at > cap { Cursor { updated_at: cap, id: 0 } } else { read };
+        if latest.is_some_and(|cursor| capped <= cursor) {
+            return None;
+        }
+        *latest = Some(capped);
+        Some((self.project.to_owned(), resource, capped))
+    }
+
+    /// Begins to write what was fetched, once the step before is written.
+    async fn commit(
+        &mut self,
+        details: Vec<Details>,
+        cursor: Option<(String, ItemKind, Cursor)>,
+        fetched_at: Timestamp,
+    ) -> Result<()> {
+        self.committed().await?;
+        for details in &details {
+            self.report.refetched += details.discussions.len() as u64;
+            self.report.confidential += details.internal_notes;
+        }
+        let (engine, project) = (self.engine.clone(), self.project.to_owned());
+        let step = move || {
+            let mut page = Page { fetched_at, cursor, ..Page::default() };
+            let mut redactions = Redactions::default();
+            for details in details {
+                add_thread(&project, details, &mut page, &mut redactions);
+            }
+            Ok(Committed { changes: engine.ledger().commit(&page)?, redactions })
+        };
+        let engine = self.engine.clone();
+        self.committing = Some(tokio::spawn(async move { engine.blocking(step).await }));
+        Ok(())
+    }
+
+    /// Waits for what is being written.
+    async fn committed(&mut self) -> Result<()> {
+        if let Some(committing) = self.committing.take() {
+            let committed = committing.await??;
+            self.report.changes.add(&committed.changes);
+            self.count_redactions(&committed.redactions);
+        }
+        Ok(())
+    }
+
+    /// What hangs on the listed items, in their order; of one that was deleted since it was listed its key.
+    fn details(&self, kind: ThreadKind, listings: Vec<ThreadListing>) -> BoxStream<'a, Fetched> {
         let (client, project, reporter) = (self.client, self.project, self.reporter);
-        let fetches = listings.iter().map(|listing| {
+        let fetch = move |listing: ThreadListing| {
             async move {
-                let details = match client.details(project, kind, listing).await {
+                let details = match client.details(project, kind, &listing).await {
                     Err(ForgeError::NotFound { .. }) => Ok(Err(format!("{}{}", kind.sigil(), listing.iid))),
                     details => details.map(Ok),
                 };
+                reporter.advance(1);
                 let pause = client.metrics().pause_ms;
                 reporter.note((pause > 0).then(|| format!("rate limited, waiting {} s", pause.div_ceil(1000))));
                 details
             }
             .boxed()
-        });
-        // Boxed and collected: the compiler cannot see that a stream of borrowing futures is Send.
-        let fetches: Vec<BoxFuture<'_, _>> = fetches.collect();
-        let fetched: Vec<std::result::Result<Details, String>> =
-            stream::iter(fetches).buffered(CONCURRENCY).try_collect().await.map_err(|error| self.explain(error))?;
-        let gone: HashSet<String> = fetched.iter().filter_map(|details| details.as_ref().err().cloned()).collect();
-        if !gone.is_empty() {
-            self.bury_threads(resource, move |key| gone.contains(key)).await?;
-        }
-        Ok(fetched.into_iter().flatten().collect())
+        };
+        stream::iter(listings).map(fetch).buffered(CONCURRENCY).boxed()
     }
 
-    /// Whether the ledger has exactly this, fetched so long after its last change that nothing can hide behind it.
-    async fn is_current(&self, resource: ItemKind, kind: ThreadKind, listing: &ThreadListing) -> Result<bool> {
-        let (project, key) = (self.project.to_owned(), format!("{}{}", kind.sigil(), listing.iid));
-        let stored = self.engine.ledger_step(move |ledger| ledger.item(&project, resource, &key)).await?;
-        Ok(stored.is_some_and(|stored| is_current(&stored, resource, listing)))
-    }
-
-    fn add_thread(&mut self, details: Details, page: &mut Page) {
-        let thread = details.thread.key.clone();
-        self.report.refetched += details.discussions.len() as u64;
-        self.report.confidential += details.internal_notes;
-        page.complete_threads.push((self.project.to_owned(), thread.clone()));
-        page.items.extend(details.people.into_iter().map(|person| self.item(person, None)));
-        page.items.push(self.item(details.thread, Some(thread.clone())));
-        page.items
-            .extend(details.discussions.into_iter().map(|discussion| self.item(discussion, Some(thread.clone()))));
-    }
-
-    fn item(&mut self, mut payload: Payload, thread: Option<String>) -> NewItem {
-        let redactions = redact_json(&mut payload.json);
-        self.count_redactions(&redactions);
-        NewItem {
-            project: if payload.kind == ItemKind::Person { String::new() } else { self.project.to_owned() },
-            kind: payload.kind,
-            key: payload.key,
-            thread,
-            updated_at: payload.updated_at,
-            redactions: redactions.total(),
-            payload: payload.json.to_string().into_bytes(),
-        }
+    /// Those of the listed items that the ledger has not exactly so, or fetched so soon after their last change that
+    /// something can hide behind it.
+    async fn changed(
+        &mut self,
+        resource: ItemKind,
+        kind: ThreadKind,
+        listings: Vec<ThreadListing>,
+    ) -> Result<Vec<ThreadListing>> {
+        let project = self.project.to_owned();
+        self.engine
+            .ledger_step(move |ledger| {
+                let mut changed = Vec::new();
+                for listing in listings {
+                    let stored = ledger.item(&project, resource, &format!("{}{}", kind.sigil(), listing.iid))?;
+                    let mut redacted = listing.clone();
+                    redact_json(&mut redacted.payload);
+                    if !stored.is_some_and(|stored| is_current(&stored, resource, &redacted)) {
+                        changed.push(listing);
+                    }
+                }
+                Ok(changed)
+            })
+            .await
     }
 
     fn count_redactions(&mut self, redactions: &Redactions) {
@@ -401,17 +450,51 @@ impl ProjectSync<'_> {
     }
 
     fn explain(&self, error: ForgeError) -> Error {
-        let base_url = &self.forge.connection.base_url;
+        let base_url = self.forge.connection.base_url.as_str().trim_end_matches('/');
         match error {
             ForgeError::NotFound { .. } => Error::new(
                 ErrorKind::Configuration,
-                format!(
-                    "{} was not found at {base_url}: check its path, and that the token may read it ({error})",
-                    self.project
-                ),
+                format!("{} was not found at {base_url}: check its path, and that the token may read it", self.project),
             ),
             error => error.into(),
         }
+    }
+}
+
+/// What was fetched of a listed item, or its key if it is gone.
+type Fetched = std::result::Result<std::result::Result<Details, String>, ForgeError>;
+
+fn split(fetched: Vec<std::result::Result<Details, String>>) -> (Vec<Details>, HashSet<String>) {
+    let mut gone = HashSet::new();
+    let details = fetched.into_iter().filter_map(|fetched| fetched.map_err(|key| gone.insert(key)).ok()).collect();
+    (details, gone)
+}
+
+fn position(listing: &ThreadListing) -> Cursor {
+    Cursor { updated_at: listing.updated_at, id: listing.id }
+}
+
+fn add_thread(project: &str, details: Details, page: &mut Page, redactions: &mut Redactions) {
+    let thread = details.thread.key.clone();
+    page.complete_threads.push((project.to_owned(), thread.clone()));
+    page.items.extend(details.people.into_iter().map(|person| item(project, person, None, redactions)));
+    page.items.push(item(project, details.thread, Some(thread.clone()), redactions));
+    let discussions = details.discussions.into_iter();
+    page.items.extend(discussions.map(|discussion| item(project, discussion, Some(thread.clone()), redactions)));
+}
+
+/// A payload as it is stored, without the secrets in it.
+fn item(project: &str, mut payload: Payload, thread: Option<String>, redactions: &mut Redactions) -> NewItem {
+    let found = redact_json(&mut payload.json);
+    redactions.merge(&found);
+    NewItem {
+        project: if payload.kind == ItemKind::Person { String::new() } else { project.to_owned() },
+        kind: payload.kind,
+        key: payload.key,
+        thread,
+        updated_at: payload.updated_at,
+        redactions: found.total(),
+        payload: payload.json.to_string().into_bytes(),
     }
 }
 

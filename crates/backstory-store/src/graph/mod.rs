@@ -14,13 +14,15 @@ use backstory_model::{
 use oxigraph::{
     model::{GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd},
     sparql::{CancellationToken, QueryResults, SparqlEvaluator, Variable},
-    store::{StorageError, Store},
+    store::{BulkLoader, StorageError, Store},
 };
 
 use queries::Query;
 
 /// Most rows of one answer.
 pub const MAX_ROWS: usize = 20_000;
+/// Quads that a first load writes into one set of the store's files.
+const QUADS_PER_FILE: usize = 200_000;
 /// Version of how items become quads; a graph written by another version is made anew.
 const PROJECTION: u64 = 1;
 
@@ -151,6 +153,41 @@ impl Row {
     }
 }
 
+/// A first load that is under way; dropped without a commit it leaves nothing behind.
+pub struct Load<'a> {
+    loader: BulkLoader<'a>,
+    quads: Vec<Quad>,
+}
+
+impl Load<'_> {
+    /// Takes the items of a graph in; there may be none twice.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn add(&mut self, changes: &[Change]) -> Result<(), GraphError> {
+        for change in changes {
+            if let Some(item) = &change.item {
+                self.quads.extend(quads::of_item(item, &item_graph_iri(&change.project, change.kind, &change.key)));
+            }
+        }
+        if self.quads.len() >= QUADS_PER_FILE { self.write() } else { Ok(()) }
+    }
+
+    /// Makes all of it visible at once, with the ledger's sequence number that it stands for.
+    ///
+    /// # Errors
+    /// Nothing is loaded.
+    pub fn commit(mut self, seq: u64) -> Result<(), GraphError> {
+        self.quads.push(meta_quad("appliedSeq", seq));
+        self.write()?;
+        Ok(self.loader.commit()?)
+    }
+
+    fn write(&mut self) -> Result<(), GraphError> {
+        Ok(self.loader.load_quads(std::mem::take(&mut self.quads))?)
+    }
+}
+
 /// The graph. Cheap to clone. Every call blocks.
 #[derive(Clone)]
 pub struct Graph {
@@ -229,6 +266,12 @@ impl Graph {
         tx.insert(&meta_quad("appliedSeq", seq));
         tx.commit()?;
         Ok(())
+    }
+
+    /// Fills a graph to which nothing was ever applied: several times as fast as [`apply`](Self::apply), and nothing
+    /// of it is there before [`Load::commit`].
+    pub fn load(&self) -> Load<'_> {
+        Load { loader: self.store.bulk_loader(), quads: Vec::new() }
     }
 
     /// Whether the graph knows what a node is; one that is only referred to has edges but no class.

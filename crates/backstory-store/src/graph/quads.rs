@@ -1,7 +1,5 @@
 //! Items as quads: the only place that says which facts of an item become which triples.
 
-use std::collections::BTreeMap;
-
 use backstory_model::{
     edge::Edge,
     entity::{
@@ -21,9 +19,9 @@ pub(super) const DCTERMS: &str = "http://purl.org/dc/terms/";
 pub(super) const FOAF: &str = "http://xmlns.com/foaf/0.1/";
 pub(super) const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
-/// The quads of an item, all in the graph of that IRI, each once.
+/// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set.
 pub(super) fn of_item(item: &Item, graph: &str) -> Vec<Quad> {
-    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: BTreeMap::new() };
+    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new() };
     match item {
         Item::Project(project) => facts.project(project),
         Item::Person(person) => facts.person(person),
@@ -33,7 +31,7 @@ pub(super) fn of_item(item: &Item, graph: &str) -> Vec<Quad> {
         Item::MergeRequest(mr) => facts.merge_request(mr),
         Item::Discussion(discussion) => facts.discussion(discussion),
     }
-    facts.quads.into_values().collect()
+    facts.quads
 }
 
 pub(super) fn node(id: &NodeId) -> NamedNode {
@@ -43,14 +41,13 @@ pub(super) fn node(id: &NodeId) -> NamedNode {
 
 struct Facts {
     graph: GraphName,
-    /// By their text, so that each is there once.
-    quads: BTreeMap<String, Quad>,
+    quads: Vec<Quad>,
 }
 
 impl Facts {
     fn add(&mut self, subject: &NodeId, predicate: String, object: impl Into<Term>) {
-        let quad = Quad::new(node(subject), NamedNode::new_unchecked(predicate), object, self.graph.clone());
-        self.quads.insert(quad.to_string(), quad);
+        let predicate = NamedNode::new_unchecked(predicate);
+        self.quads.push(Quad::new(node(subject), predicate, object, self.graph.clone()));
     }
 
     fn edge(&mut self, from: &NodeId, edge: Edge, to: &NodeId) {

@@ -9,18 +9,20 @@ use lancedb::Table;
 use super::{
     columns::Columns,
     error::IndexError,
-    rows::kind,
-    schema::{CONTENT_HASH, DOCUMENT, ID, KIND, THREAD},
+    facts::Facts,
+    rows::filterables,
+    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID},
     tables::scan,
     types::{Coverage, KindCoverage, PendingDocument},
 };
 
-/// Counts of documents, and the documents that need vectors.
+/// Counts of documents, the documents that need vectors, and what searches must know of every one.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     tallies: BTreeMap<DocumentKind, Tally>,
     pending: BTreeMap<String, PendingDocument>,
     passages: u64,
+    pub(super) facts: Facts,
 }
 
 #[derive(Debug, Default)]
@@ -54,15 +56,16 @@ impl Census {
                 }
             }
         }
-        for batch in scan(documents, &[ID, KIND, THREAD, CONTENT_HASH]).await? {
+        let selected: Vec<&str> = [ID, CONTENT_HASH].into_iter().chain(FILTER_COLUMNS).collect();
+        for batch in scan(documents, &selected).await? {
             let columns = Columns(&batch);
-            let [ids, kinds] = [columns.text(ID)?, columns.text(KIND)?];
-            let [threads, contents] = [columns.text(THREAD)?, columns.text(CONTENT_HASH)?];
-            for row in 0..batch.num_rows() {
+            let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
+            for (row, of) in filterables(&batch)?.into_iter().enumerate() {
+                census.facts.insert(ids.value(row), &of)?;
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
-                    kind: kind(kinds.value(row))?,
-                    thread: threads.value(row).to_owned(),
+                    kind: of.kind,
+                    thread: of.thread,
                     content_hash: contents.value(row).to_owned(),
                 };
                 match hashes.remove(&document.id) {

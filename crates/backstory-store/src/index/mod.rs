@@ -18,6 +18,7 @@
 mod census;
 mod columns;
 mod error;
+mod facts;
 mod filter;
 mod maintain;
 mod query;
@@ -44,6 +45,7 @@ use self::{
 };
 pub use self::{
     error::{Format, IndexError},
+    facts::DocumentFacts,
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS, TEXT_BOOST, TITLE_BOOST},
     types::{
@@ -143,6 +145,12 @@ impl Index {
     /// How much of the corpus has vectors. Costs nothing.
     pub fn coverage(&self) -> Coverage {
         self.counted().census.coverage()
+    }
+
+    /// What filters and ranking look at, of the documents that there are. Costs nothing.
+    pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
+        let counted = self.counted();
+        ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id)?.clone()))).collect()
     }
 
     /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`

@@ -13,11 +13,11 @@ use lancedb::{
 
 use super::{
     Index,
-    columns::Columns,
+    columns::{Columns, vector},
     error::IndexError,
     filter::{any_of, condition},
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, THREAD, TITLE, VECTOR, analyzer},
+    schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TITLE, VECTOR, analyzer},
     tables::fetch,
     types::{Hit, PassageHit, StoredDocument},
     vectors::VALUES_PER_QUERY,
@@ -107,7 +107,7 @@ impl Index {
         }
     }
 
-    /// The nearest passages, the nearest first, equally near ones by document and text.
+    /// The nearest passages, the nearest first, equally near ones by document.
     async fn nearest(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
         let mut search = self
             .passages()
@@ -118,7 +118,7 @@ impl Index {
             .column(VECTOR)
             .distance_type(DistanceType::Cosine)
             .refine_factor(REFINE)
-            .select(Select::columns(&[DOCUMENT, THREAD, TEXT, DISTANCE]))
+            .select(Select::columns(&[DOCUMENT, DISTANCE]))
             .limit(limit);
         if let Some(condition) = condition(filter) {
             search = search.only_if_expr(condition);
@@ -126,19 +126,47 @@ impl Index {
         let mut hits = Vec::new();
         for batch in fetch(search, "search the vectors").await? {
             let columns = Columns(&batch);
-            let [documents, threads, texts] = [columns.text(DOCUMENT)?, columns.text(THREAD)?, columns.text(TEXT)?];
-            let distances = columns.float(DISTANCE)?;
+            let (documents, distances) = (columns.text(DOCUMENT)?, columns.float(DISTANCE)?);
             hits.extend((0..batch.num_rows()).map(|row| PassageHit {
                 document: documents.value(row).to_owned(),
-                thread: threads.value(row).to_owned(),
                 score: 1.0 - distances.value(row),
-                text: texts.value(row).to_owned(),
             }));
         }
-        hits.sort_by(|a, b| {
-            b.score.total_cmp(&a.score).then_with(|| (&a.document, &a.text).cmp(&(&b.document, &b.text)))
-        });
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
+    }
+
+    /// Text of the passage of each document that is nearest to `vector`, of documents that have any.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn nearest_passages(
+        &self,
+        vector: &[f32],
+        documents: &[&str],
+    ) -> Result<HashMap<String, String>, IndexError> {
+        let passages = self.passages();
+        let mut best: HashMap<String, (f32, String)> = HashMap::new();
+        if passages.foreign.is_some() {
+            return Ok(HashMap::new());
+        }
+        for documents in documents.chunks(VALUES_PER_QUERY) {
+            let condition = any_of(DOCUMENT, documents.iter().copied());
+            let columns = Select::columns(&[DOCUMENT, TEXT, VECTOR]);
+            let query = passages.table.query().only_if_expr(condition).select(columns);
+            for batch in fetch(query, "read passages").await? {
+                let columns = Columns(&batch);
+                let (ids, texts, vectors) = (columns.text(DOCUMENT)?, columns.text(TEXT)?, columns.vectors(VECTOR)?);
+                for row in 0..batch.num_rows() {
+                    let score = cosine(vector, &self::vector(vectors, row));
+                    let known = best.entry(ids.value(row).to_owned()).or_insert((f32::NEG_INFINITY, String::new()));
+                    if score > known.0 {
+                        *known = (score, texts.value(row).to_owned());
+                    }
+                }
+            }
+        }
+        Ok(best.into_iter().map(|(document, (_, text))| (document, text)).collect())
     }
 
     /// The documents with these ids, in that order, without those that there are not.
@@ -188,20 +216,26 @@ async fn name_best(documents: &Table, ranked: Vec<(u64, f32)>, limit: usize) -> 
     let Some(&(_, worst)) = ranked.get(limit.min(ranked.len()).wrapping_sub(1)) else { return Ok(Vec::new()) };
     let scores: HashMap<u64, f32> = ranked.into_iter().take_while(|(_, score)| *score >= worst).collect();
     let rows: Vec<u64> = scores.keys().copied().collect();
-    let query = documents.take_row_ids(rows).select(Select::columns(&[ROW, ID, THREAD]));
+    let query = documents.take_row_ids(rows).select(Select::columns(&[ROW, ID]));
     let mut hits = Vec::new();
     for batch in fetch(query, SEARCHING_TEXT).await? {
         let columns = Columns(&batch);
-        let (rows, ids, threads) = (columns.row_ids(ROW)?, columns.text(ID)?, columns.text(THREAD)?);
+        let (rows, ids) = (columns.row_ids(ROW)?, columns.text(ID)?);
         hits.extend(rows.values().iter().enumerate().map(|(at, row)| Hit {
             document: ids.value(at).to_owned(),
-            thread: threads.value(at).to_owned(),
             score: scores.get(row).copied().unwrap_or_default(),
         }));
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
     hits.truncate(limit);
     Ok(hits)
+}
+
+/// Cosine of the angle between vectors of the same length; 0 if one is zero.
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 }
 }
 
 /// The words of a query that are searched for, each once, a blank between them. What separates words here also does

@@ -265,6 +265,6 @@ fn unknown(what: &str, name: &str) -> IndexError {
     IndexError::Store { action: "read a document", reason: format!("'{name}' is no {what}") }
 }
 
-fn instant(milliseconds: i64) -> Result<Timestamp, IndexError> {
+pub(super) fn instant(milliseconds: i64) -> Result<Timestamp, IndexError> {
     Timestamp::from_millisecond(milliseconds).map_err(IndexError::store("read a time"))
 }

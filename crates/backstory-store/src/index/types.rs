@@ -72,8 +72,6 @@ pub struct NewPassage {
 pub struct Hit {
     /// Id of the document.
     pub document: String,
-    /// Id of the issue or merge request it belongs to.
-    pub thread: String,
     /// BM25 score; only comparable within one search.
     pub score: f32,
 }
@@ -83,12 +81,8 @@ pub struct Hit {
 pub struct PassageHit {
     /// Id of the document.
     pub document: String,
-    /// Id of the issue or merge request it belongs to.
-    pub thread: String,
     /// Cosine similarity, -1 to 1.
     pub score: f32,
-    /// Text of the passage.
-    pub text: String,
 }
 
 /// A document as the index keeps it.

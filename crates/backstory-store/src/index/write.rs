@@ -98,7 +98,13 @@ impl Index {
 
         let mut counted = self.counted();
         let census = &mut counted.census;
-        gone.iter().for_each(|id| census.remove(id, stored[*id].kind));
+        for id in gone.iter().copied() {
+            census.remove(id, stored[id].kind);
+            census.facts.remove(id);
+        }
+        for row in &changed {
+            census.facts.insert(&row.id, &row.filterable)?;
+        }
         for row in
             changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))
         {

@@ -6,13 +6,13 @@ mod schema;
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use runs::{Run, RunStatus};
@@ -35,6 +35,17 @@ pub enum LedgerError {
         found: i64,
         /// Newest version this program knows.
         known: i64,
+    },
+    /// The file is no ledger, or no longer one.
+    #[error(
+        "{path} is not a ledger or is damaged ({reason}); restore it from a backup, or move it away and run \
+         'backstory sync': what it holds can be read again"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
     },
     /// SQLite refused.
     #[error("the ledger cannot be read or written: {0}")]
@@ -146,7 +157,14 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is no ledger, or was written by a newer backstory.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open(path)?)
+        Connection::open(path).map_err(LedgerError::from).and_then(Self::prepare).map_err(|error| match error {
+            LedgerError::Sqlite(error)
+                if matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) =>
+            {
+                LedgerError::Damaged { path: path.to_owned(), reason: error.to_string() }
+            }
+            other => other,
+        })
     }
 
     /// A ledger in memory.

@@ -140,7 +140,7 @@ async fn embed_in_background(engine: Engine) {
 }
 
 async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
-    let coverage = engine.stats().await?.coverage;
+    let coverage = engine.coverage();
     if coverage.embedded >= coverage.documents {
         return Ok(());
     }

@@ -20,6 +20,15 @@ pub(super) struct Args {
 #[derive(Deserialize)]
 struct Answer {
     stats: Stats,
+    coverage: Coverage,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed {
+    #[serde(flatten)]
+    stats: Stats,
+    coverage: Coverage,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -34,7 +43,6 @@ struct Stats {
     labels: u64,
     milestones: u64,
     quads: u64,
-    coverage: Coverage,
     model: String,
     redactions: u64,
 }
@@ -48,11 +56,11 @@ struct Coverage {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "stats", || Ok(())).await?;
-    let Answer { stats } = client.run(STATS, json!({})).await?;
+    let Answer { stats, coverage } = client.run(STATS, json!({})).await?;
     if args.json {
-        return Ok(session.terminal.json(&stats)?);
+        return Ok(session.terminal.json(&Printed { stats, coverage })?);
     }
-    let Coverage { documents, embedded, passages } = stats.coverage;
+    let Coverage { documents, embedded, passages } = coverage;
     // An empty corpus is covered.
     let percent = (embedded * 100).checked_div(documents).unwrap_or(100);
     let rows = [

@@ -15,7 +15,7 @@ use crate::{
 
 const TASK: &str = include_str!("../../../../queries/graphql/task.graphql");
 const TASKS: &str = include_str!("../../../../queries/graphql/tasks.graphql");
-const STATS: &str = include_str!("../../../../queries/graphql/coverage.graphql");
+const COVERAGE: &str = include_str!("../../../../queries/graphql/coverage.graphql");
 
 /// Times between two looks at a task: short ones first, because most work is done soon.
 const LOOKS: [Duration; 3] = [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(150)];
@@ -62,12 +62,7 @@ struct TasksAnswer {
 }
 
 #[derive(Deserialize)]
-struct StatsAnswer {
-    stats: StatsPart,
-}
-
-#[derive(Deserialize)]
-struct StatsPart {
+struct CoverageAnswer {
     coverage: Coverage,
 }
 
@@ -139,8 +134,8 @@ pub(super) async fn running(client: &Client, kind: &str) -> Result<Option<Task>>
 
 /// How many documents have vectors.
 pub(super) async fn coverage(client: &Client) -> Result<Coverage> {
-    let answer: StatsAnswer = client.run(STATS, json!({})).await?;
-    Ok(answer.stats.coverage)
+    let answer: CoverageAnswer = client.run(COVERAGE, json!({})).await?;
+    Ok(answer.coverage)
 }
 
 /// Says what is to be done about documents without vectors.

@@ -13,7 +13,7 @@ use super::{
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
     project::Project,
-    search::{self, DEFAULT_HITS, SearchFilter, SearchResult},
+    search::{self, Coverage, DEFAULT_HITS, SearchFilter, SearchResult},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
     thread::{self, ThreadConnection, ThreadFilter},
@@ -170,6 +170,11 @@ impl Query {
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
         Ok(Stats::from(loaders::engine(ctx)?.stats().await?))
+    }
+
+    /// How many documents have vectors. Costs nothing.
+    async fn coverage(&self, ctx: &Context<'_>) -> Result<Coverage> {
+        Ok(Coverage::from(loaders::engine(ctx)?.coverage()))
     }
 
     /// How the stores stand towards the forges and each other.

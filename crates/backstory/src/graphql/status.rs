@@ -8,7 +8,6 @@ use super::{
     names::TaskStatus,
     page,
     scalar::DateTime,
-    search::Coverage,
     task::{self, Task},
 };
 
@@ -38,8 +37,6 @@ pub(crate) struct Stats {
     nodes: Vec<ClassCount>,
     /// Statements in the graph.
     quads: u64,
-    /// Documents in the index, and how many have vectors.
-    coverage: Coverage,
     /// Name of the embedding model.
     model: String,
     /// Secrets that were replaced before anything was stored.
@@ -68,7 +65,6 @@ impl From<read::Stats> for Stats {
             labels: of("Label"),
             milestones: of("Milestone"),
             quads: stats.quads,
-            coverage: stats.coverage.into(),
             model: stats.model,
             redactions: stats.redactions,
             nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),

@@ -13,7 +13,7 @@ use backstory_engine::error::{Error, ErrorKind, Result};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
-use super::{App, Refusal, socket};
+use super::{App, Refusal, page, socket};
 
 /// What the server asks of those who use it.
 pub(crate) struct Access {
@@ -67,6 +67,8 @@ impl Rules {
             Some(shown) if self.accepts(shown) => Ok(Shown::Yes),
             // A browser cannot set headers of a WebSocket.
             None if request.uri().path() == socket::PATH => Ok(Shown::NotYet),
+            // The query page holds no data; it asks for that with the token that is typed into it.
+            None if page::is_part(request) => Ok(Shown::NotYet),
             _ => {
                 let message = "this server wants its token, as 'Authorization: Bearer <token>'";
                 Err(Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message))

@@ -1,8 +1,8 @@
 //! The query page: GraphiQL, with everything it needs, so that it works without a network.
 
 use axum::{
-    extract::Path,
-    http::{HeaderName, StatusCode, header},
+    extract::{Path, Request},
+    http::{HeaderName, Method, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
 
@@ -41,6 +41,13 @@ const SAFE: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
 ];
+
+/// Whether a request is for the page or a file of it.
+pub(super) fn is_part(request: &Request) -> bool {
+    let path = request.uri().path();
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && (path == "/graphql" || path.starts_with("/graphql/assets/"))
+}
 
 /// The page.
 pub(super) async fn graphiql() -> Response {
