@@ -171,10 +171,13 @@ async fn documents_come_back_as_they_were_in_the_order_asked() {
     let found = index.documents(&ids).await.unwrap();
     assert_eq!(found.iter().map(|document| document.id.as_str()).collect::<Vec<_>>(), ["acme/shop#2", "acme/shop#1"]);
     assert_eq!(found[0].text, "Second\n\ntwo");
-    assert_eq!((found[0].author.as_deref(), found[1].author.as_deref()), (Some("alice"), None));
-    assert_eq!((found[0].labels.clone(), found[1].labels.clone()), (vec!["bug".into(), "ui".into()], vec![]));
+    assert_eq!((found[0].facts.author.as_deref(), found[1].facts.author.as_deref()), (Some("alice"), None));
     assert_eq!(
-        (found[0].created_at, found[0].state, found[0].url.as_str()),
+        (found[0].facts.labels.clone(), found[1].facts.labels.clone()),
+        (vec!["bug".into(), "ui".into()], vec![])
+    );
+    assert_eq!(
+        (found[0].facts.created_at, found[0].facts.state, found[0].url.as_str()),
         (at(0), State::Opened, "https://forge/acme/shop#2")
     );
     assert_eq!(found[0].content_hash, b.content_hash());

@@ -7,7 +7,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
     text::words,
 };
-use backstory_store::index::{Index, TEXT_BOOST, TITLE_BOOST, ThreadDocuments};
+use backstory_store::index::{Index, ThreadDocuments};
 use tempfile::TempDir;
 
 use super::{at, deleted, discussion, embed, everything, issue, open, thread, threads, vector};
@@ -50,23 +50,19 @@ fn generated(random: &mut Random, count: usize) -> Vec<Document> {
         .collect()
 }
 
-/// BM25 as the textbook has it, over the two fields.
+/// BM25 as the textbook has it.
 fn bm25(documents: &[Document], query: &str) -> BTreeMap<String, f32> {
     let mut scores = BTreeMap::new();
-    type Field = fn(&Document) -> &str;
-    let fields: [(f32, Field); 2] = [(TEXT_BOOST, |d| &d.whole_text), (TITLE_BOOST, |d| &d.title)];
-    for (boost, field) in fields {
-        let tokens: Vec<Vec<&str>> = documents.iter().map(|d| field(d).split_whitespace().collect()).collect();
-        let average = tokens.iter().map(Vec::len).sum::<usize>() as f32 / documents.len() as f32;
-        for word in words(query) {
-            let frequency = tokens.iter().filter(|tokens| tokens.contains(&word.as_str())).count() as f32;
-            let idf = (1.0 + (documents.len() as f32 - frequency + 0.5) / (frequency + 0.5)).ln();
-            for (document, tokens) in documents.iter().zip(&tokens) {
-                let count = tokens.iter().filter(|token| **token == word).count() as f32;
-                if count > 0.0 {
-                    let norm = 1.2 * (1.0 - 0.75 + 0.75 * tokens.len() as f32 / average);
-                    *scores.entry(document.id.clone()).or_default() += boost * idf * 2.2 * count / (count + norm);
-                }
+    let tokens: Vec<Vec<&str>> = documents.iter().map(|d| d.whole_text.split_whitespace().collect()).collect();
+    let average = tokens.iter().map(Vec::len).sum::<usize>() as f32 / documents.len() as f32;
+    for word in words(query) {
+        let frequency = tokens.iter().filter(|tokens| tokens.contains(&word.as_str())).count() as f32;
+        let idf = (1.0 + (documents.len() as f32 - frequency + 0.5) / (frequency + 0.5)).ln();
+        for (document, tokens) in documents.iter().zip(&tokens) {
+            let count = tokens.iter().filter(|token| **token == word).count() as f32;
+            if count > 0.0 {
+                let norm = 1.2 * (1.0 - 0.75 + 0.75 * tokens.len() as f32 / average);
+                *scores.entry(document.id.clone()).or_default() += idf * 2.2 * count / (count + norm);
             }
         }
     }
@@ -196,7 +192,11 @@ impl Mirror {
         let stored = index.documents(&ids).await.unwrap();
         assert_eq!(stored.len(), ids.len());
         for (document, expected) in stored.iter().zip(self.documents.values()) {
-            assert_eq!((&document.text, &document.labels), (&expected.text(), &expected.labels));
+            let labels: Vec<&str> = document.facts.labels.iter().map(|label| &**label).collect();
+            assert_eq!(
+                (&document.text, labels),
+                (&expected.text(), expected.labels.iter().map(String::as_str).collect())
+            );
         }
         let mut found = lexical_ids(index, "always").await;
         found.sort();

@@ -107,6 +107,7 @@ impl Engine {
         engine.catch_up(None).await?;
         if let Some(known) = known {
             engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
+            engine.index().optimize().await?;
         }
         Ok(engine)
     }

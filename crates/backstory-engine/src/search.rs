@@ -10,7 +10,8 @@ use backstory_model::{
     score::{RRF_K, fuse_ranks, sorted, spread_to_unit},
     text::snippet,
 };
-use backstory_store::index::{self, Coverage, DocumentFacts, PassageHit, StoredDocument};
+use backstory_store::index::{self, Coverage, DocumentFacts, IndexError, PassageHit, StoredDocument};
+use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +25,10 @@ use crate::{
 pub const MAX_QUERY: usize = 2000;
 /// Most hits of one search.
 pub const MAX_LIMIT: usize = 100;
-/// Hits of each leg that are fused.
-const CANDIDATES: usize = 100;
+/// Documents that text search proposes, discussions among them.
+const LEXICAL_CANDIDATES: usize = 200;
+/// Documents that vector search proposes.
+const SEMANTIC_CANDIDATES: usize = 50;
 /// Length of a snippet, in characters.
 const SNIPPET: usize = 240;
 /// What a search says when the vectors of the query cannot be had.
@@ -121,33 +124,29 @@ impl Engine {
         let mut warnings = Vec::new();
         let mut mode = request.mode;
 
-        let lexical = async {
-            if mode == Mode::Semantic {
-                return Ok((vec![], vec![]));
+        // In a task of its own, so that the legs can use a core each.
+        let lexical = tokio::spawn({
+            let (index, query) = (index.clone(), request.query.clone());
+            let filters = if mode == Mode::Semantic { vec![] } else { lexical_filters(&request.filter) };
+            async move {
+                let searches = filters.iter().map(|filter| index.lexical(&query, filter, LEXICAL_CANDIDATES));
+                Ok::<_, IndexError>(try_join_all(searches).await?.concat())
             }
-            let (threads, discussions) = (thread_filter(&request.filter), discussion_filter(&request.filter));
-            let threads = async {
-                match &threads {
-                    Some(filter) => index.lexical(&request.query, filter, CANDIDATES).await,
-                    None => Ok(vec![]),
-                }
-            };
-            tokio::try_join!(threads, index.lexical(&request.query, &discussions, CANDIDATES))
-        };
+        });
         let semantic = async {
             if mode == Mode::Lexical || coverage.embedded == 0 {
                 return Ok(Ok((vec![], vec![])));
             }
             match self.embedder().embed_query(&request.query).await {
                 Ok(vector) => {
-                    let hits = index.semantic(&vector, &passage_filter(&request.filter), CANDIDATES).await;
+                    let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
                     hits.map(|hits| Ok((vector, hits)))
                 }
                 Err(error) => Ok(Err(error)),
             }
         };
         let (lexical, semantic) = tokio::join!(lexical, semantic);
-        let (threads, discussions) = lexical?;
+        let words = lexical??;
         let (vector, passages) = match semantic? {
             Ok(found) => found,
             Err(error) if mode == Mode::Semantic => return Err(error.into()),
@@ -166,9 +165,9 @@ impl Engine {
             ));
         }
 
-        let ids = threads.iter().chain(&discussions).map(|hit| &hit.document);
-        let facts = index.facts(ids.chain(passages.iter().map(|hit| &hit.document)).map(String::as_str));
-        let found = gather(&threads, &discussions, &passages, &facts);
+        let ids = words.iter().map(|hit| &hit.document).chain(passages.iter().map(|hit| &hit.document));
+        let facts = index.facts(ids.map(String::as_str));
+        let found = gather(&words, &passages, &facts);
         // A document that only its discussions brought in must meet the filter itself.
         let facts = index.facts(found.keys().map(String::as_str));
         let mut ranked = rank(&found, &facts, mode, self.settings().ranking);
@@ -189,9 +188,16 @@ impl Engine {
     ) -> Result<Vec<Hit>> {
         let index = self.index();
         let ids: Vec<String> = ranked.iter().map(|(id, _)| id.clone()).collect();
-        let nearest: BTreeSet<&str> = ids.iter().filter_map(|id| found.get(id)?.nearest.as_deref()).collect();
+        let nearest = ranked.iter().filter_map(|(id, _)| found.get(id)?.nearest.as_deref());
+        let nearest: BTreeSet<&str> = nearest.collect();
         let nearest: Vec<&str> = nearest.into_iter().collect();
-        let (documents, passages) = tokio::try_join!(index.documents(&ids), index.nearest_passages(vector, &nearest))?;
+        // In a task of its own, to be read at the same time.
+        let documents = tokio::spawn({
+            let index = index.clone();
+            async move { index.documents(&ids).await }
+        });
+        let passages = index.nearest_passages(vector, &nearest).await?;
+        let documents = documents.await??;
         let documents: HashMap<&str, &StoredDocument> =
             documents.iter().map(|document| (document.id.as_str(), document)).collect();
         let hit = |(id, score): &(String, f32)| {
@@ -239,44 +245,51 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
     Ok(request)
 }
 
-/// Issues and merge requests, if they are wanted.
-fn thread_filter(filter: &Filter) -> Option<Filter> {
-    let wanted = |kind: &DocumentKind| *kind != DocumentKind::Discussion;
-    let kinds: Vec<DocumentKind> = DocumentKind::ALL.into_iter().filter(wanted).collect();
-    let kinds = if filter.kinds.is_empty() { kinds } else { filter.kinds.iter().copied().filter(wanted).collect() };
-    (!kinds.is_empty()).then(|| Filter { kinds, ..filter.clone() })
+/// Whether issues or merge requests are wanted.
+fn wants_threads(filter: &Filter) -> bool {
+    filter.kinds.is_empty() || filter.kinds.iter().any(|kind| *kind != DocumentKind::Discussion)
 }
 
-/// Discussions that may count for a document.
-fn discussion_filter(filter: &Filter) -> Filter {
-    Filter { kinds: vec![DocumentKind::Discussion], ..passage_filter(filter) }
-}
-
-/// Passages that may count for a document: an issue also has those of its discussions, whoever wrote them.
-fn passage_filter(filter: &Filter) -> Filter {
-    let mut filter = filter.clone();
-    if thread_filter(&filter).is_some() {
-        if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Discussion) {
-            filter.kinds.push(DocumentKind::Discussion);
-        }
-        filter.author = None;
-        filter.after = None;
-        filter.before = None;
+/// Documents that may count for one that is wanted: an issue also has its discussions, whoever wrote them.
+fn candidate_filter(filter: &Filter) -> Filter {
+    if !wants_threads(filter) {
+        return filter.clone();
+    }
+    let mut filter = Filter { author: None, after: None, before: None, ..filter.clone() };
+    if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Discussion) {
+        filter.kinds.push(DocumentKind::Discussion);
     }
     filter
+}
+
+/// What text search looks for. Where the candidates are more than what is wanted, issues and merge requests that are
+/// wanted must not be crowded out by others.
+fn lexical_filters(filter: &Filter) -> Vec<Filter> {
+    let candidates = candidate_filter(filter);
+    let narrowed = filter.author.is_some() || filter.after.is_some() || filter.before.is_some();
+    if !narrowed || !wants_threads(filter) {
+        return vec![candidates];
+    }
+    let threads = DocumentKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != DocumentKind::Discussion && (filter.kinds.is_empty() || filter.kinds.contains(kind)));
+    let threads = Filter { kinds: threads.collect(), ..filter.clone() };
+    vec![threads, Filter { kinds: vec![DocumentKind::Discussion], ..candidates }]
 }
 
 /// Joins what the legs found, with every score between 0, the worst of its list, and 1, the best. The words of an issue
 /// or merge request count half by its whole text, in which many discussions can each say a little, and half by the one
 /// discussion that says most; its meaning counts by its nearest passage.
 fn gather(
-    threads: &[index::Hit],
-    discussions: &[index::Hit],
+    words: &[index::Hit],
     passages: &[PassageHit],
     facts: &HashMap<&str, DocumentFacts>,
 ) -> BTreeMap<String, Evidence> {
     // One that was deleted since it was found stands for itself, and is left out in the end.
     let thread_of = |id: &str| facts.get(id).map_or_else(|| id.to_owned(), |facts| facts.thread.to_string());
+    let is_discussion =
+        |hit: &&index::Hit| facts.get(hit.document.as_str()).is_some_and(|of| of.kind == DocumentKind::Discussion);
+    let (discussions, threads): (Vec<&index::Hit>, Vec<&index::Hit>) = words.iter().partition(is_discussion);
     let mut found: BTreeMap<String, Evidence> = BTreeMap::new();
     let mut add = |id: String, share: f32| *found.entry(id).or_default().lexical.get_or_insert(0.0) += share;
     for (id, score) in spread(threads.iter().map(|hit| (hit.document.clone(), hit.score))) {

@@ -25,6 +25,8 @@ use corpus::{
 const QUERIES: usize = 200;
 const RECALL_QUERIES: usize = 20;
 const LIMIT: usize = 50;
+/// Hits whose documents are read.
+const SHOWN: usize = 10;
 
 fn filters() -> Vec<(&'static str, Filter)> {
     let all = Filter::default();
@@ -72,19 +74,24 @@ async fn long_query(index: &Index, vocabulary: &Vocabulary) -> Outcome<()> {
 }
 
 async fn lookups(index: &Index) -> Outcome<()> {
-    let (mut documents, mut coverage) = (vec![], vec![]);
+    let (mut documents, mut passages, mut facts) = (vec![], vec![], vec![]);
     for n in 0..QUERIES {
         let mut random = Random(n as u64);
-        let ids: Vec<_> = (0..LIMIT).map(|_| format!("acme/shop#{}", random.below(THREADS / 2) * 2)).collect();
+        let ids: Vec<_> = (0..SHOWN).map(|_| format!("acme/shop#{}", random.below(THREADS / 2) * 2)).collect();
         let start = Instant::now();
         index.documents(&ids).await?;
         documents.push(start.elapsed());
+        let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         let start = Instant::now();
-        index.coverage();
-        coverage.push(start.elapsed());
+        index.nearest_passages(&vector(n as u64), &names).await?;
+        passages.push(start.elapsed());
+        let start = Instant::now();
+        index.facts(names);
+        facts.push(start.elapsed());
     }
-    row("50 documents by id", &documents);
-    row("coverage", &coverage);
+    row("10 documents by id", &documents);
+    row("nearest passages of 10 documents", &passages);
+    row("facts of 10 documents", &facts);
     Ok(())
 }
 

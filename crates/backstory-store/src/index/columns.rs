@@ -1,7 +1,7 @@
 //! Typed access to the columns of a batch that a query returned.
 
 use arrow::{
-    array::{Array, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array},
+    array::{Array, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray},
     datatypes::Float32Type,
 };
 
@@ -16,10 +16,6 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn integer(&self, name: &'static str) -> Result<&'a Int64Array, IndexError> {
-        self.typed(name)
-    }
-
-    pub(super) fn row_ids(&self, name: &'static str) -> Result<&'a UInt64Array, IndexError> {
         self.typed(name)
     }
 

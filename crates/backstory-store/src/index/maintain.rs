@@ -11,7 +11,7 @@ use lancedb::{
 use super::{
     Index,
     error::IndexError,
-    schema::{SEARCH_TEXT, TITLE, VECTOR, index_name},
+    schema::{SEARCH_TEXT, VECTOR, index_name},
     tables::{count, create_index},
 };
 
@@ -87,7 +87,7 @@ pub(super) async fn index_new_text(documents: &Table) -> Result<(), IndexError> 
 }
 
 fn text_indexes() -> Vec<String> {
-    [SEARCH_TEXT, TITLE].map(index_name).to_vec()
+    vec![index_name(SEARCH_TEXT)]
 }
 
 fn size(dir: &Path) -> io::Result<u64> {

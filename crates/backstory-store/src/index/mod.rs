@@ -47,7 +47,7 @@ pub use self::{
     error::{Format, IndexError},
     facts::DocumentFacts,
     maintain::KEPT_VERSIONS,
-    query::{MAX_HITS, MAX_QUERY_WORDS, TEXT_BOOST, TITLE_BOOST},
+    query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
         Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PendingDocument,
         StoredDocument, ThreadDocuments,

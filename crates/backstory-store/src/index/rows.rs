@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::{
     columns::{Columns, texts},
     error::IndexError,
+    facts::DocumentFacts,
     schema::{
         AUTHOR, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, PROJECT, STATE, TEXT, THREAD,
         TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
@@ -204,36 +205,30 @@ pub(super) fn with_filter_columns(
     Ok((renewed != *passages).then_some(renewed))
 }
 
-/// Columns of a [`StoredDocument`].
-pub(super) const STORED_COLUMNS: [&str; 13] =
-    [ID, THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH];
+/// Columns of a [`StoredDocument`] that its [`DocumentFacts`] do not have.
+pub(super) const STORED_COLUMNS: [&str; 6] = [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH];
 
-/// Reads what [`STORED_COLUMNS`] selected.
-pub(super) fn stored_documents(batch: &RecordBatch) -> Result<Vec<StoredDocument>, IndexError> {
+/// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now.
+pub(super) fn stored_documents(
+    batch: &RecordBatch,
+    facts: &HashMap<&str, DocumentFacts>,
+) -> Result<Vec<StoredDocument>, IndexError> {
     let columns = Columns(batch);
     let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];
     let (updated, hashes) = (columns.integer(UPDATED_AT)?, columns.text(CONTENT_HASH)?);
-    filterables(batch)?
-        .into_iter()
-        .enumerate()
-        .map(|(row, of)| {
-            Ok(StoredDocument {
-                id: ids.value(row).to_owned(),
-                thread: of.thread,
-                kind: of.kind,
-                project: of.project,
-                author: of.author,
-                labels: of.labels,
-                state: of.state,
-                created_at: instant(of.created_at)?,
-                updated_at: instant(updated.value(row))?,
-                title: titles.value(row).to_owned(),
-                url: urls.value(row).to_owned(),
-                text: texts.value(row).to_owned(),
-                content_hash: hashes.value(row).to_owned(),
-            })
-        })
-        .collect()
+    let document = |row| {
+        let of = facts.get(ids.value(row))?.clone();
+        Some(instant(updated.value(row)).map(|updated_at| StoredDocument {
+            id: ids.value(row).to_owned(),
+            facts: of,
+            updated_at,
+            title: titles.value(row).to_owned(),
+            url: urls.value(row).to_owned(),
+            text: texts.value(row).to_owned(),
+            content_hash: hashes.value(row).to_owned(),
+        }))
+    };
+    (0..batch.num_rows()).filter_map(document).collect()
 }
 
 /// Reads the columns that filters look at.

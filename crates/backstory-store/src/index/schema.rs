@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns raises `schema`, a change of [`analyzer`]
 /// raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 1, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 2, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -121,7 +121,7 @@ pub(super) fn model_of(passages: &Schema) -> Option<ModelTag> {
 pub(super) fn documents_indexes() -> Vec<(&'static str, Index)> {
     let mut indexes = vec![(ID, btree())];
     indexes.extend(filter_indexes());
-    indexes.extend([SEARCH_TEXT, TITLE].map(|column| (column, Index::FTS(analyzer()))));
+    indexes.push((SEARCH_TEXT, Index::FTS(analyzer())));
     indexes
 }
 

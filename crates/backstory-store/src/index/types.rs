@@ -1,7 +1,9 @@
 //! What goes into the index and what comes out.
 
-use backstory_model::{document::Document, entity::State, filter::DocumentKind};
+use backstory_model::{document::Document, filter::DocumentKind};
 use jiff::Timestamp;
+
+use super::facts::DocumentFacts;
 
 /// The model that makes the vectors. Vectors of different models cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,20 +92,8 @@ pub struct PassageHit {
 pub struct StoredDocument {
     /// Its id.
     pub id: String,
-    /// Id of the issue or merge request it belongs to, its own if it is one.
-    pub thread: String,
-    /// What it is.
-    pub kind: DocumentKind,
-    /// Full path of the project.
-    pub project: String,
-    /// User name of the author.
-    pub author: Option<String>,
-    /// Labels.
-    pub labels: Vec<String>,
-    /// State.
-    pub state: State,
-    /// When it was opened or begun.
-    pub created_at: Timestamp,
+    /// What filters and ranking look at.
+    pub facts: DocumentFacts,
     /// When it last changed.
     pub updated_at: Timestamp,
     /// Title.

@@ -120,19 +120,20 @@ pub(crate) struct ScorePart {
 impl From<search::Hit> for Hit {
     fn from(hit: search::Hit) -> Self {
         let document = hit.document;
+        let facts = document.facts;
         let part = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
         Self {
-            parent: (document.thread != document.id).then(|| document.thread.into()),
+            parent: (*facts.thread != *document.id).then(|| facts.thread.to_string().into()),
             node: document.id.parse::<model::id::NodeId>().ok().map(Node::from),
             id: document.id.into(),
-            kind: document.kind.into(),
+            kind: facts.kind.into(),
             title: document.title,
             url: document.url,
-            author: document.author,
-            project: document.project,
-            state: document.state.into(),
-            labels: document.labels,
-            created_at: document.created_at.into(),
+            author: facts.author.as_deref().map(str::to_owned),
+            project: facts.project.to_string(),
+            state: facts.state.into(),
+            labels: facts.labels.iter().map(ToString::to_string).collect(),
+            created_at: facts.created_at.into(),
             updated_at: document.updated_at.into(),
             snippet: hit.snippet,
             score: hit.score,
