@@ -3,13 +3,19 @@
 //! Nothing here reads a file, opens a socket, knows a store or is async.
 
 pub mod chunk;
+pub mod classify;
+pub mod cochange;
 pub mod digest;
 pub mod document;
 pub mod edge;
 pub mod entity;
 pub mod filter;
 pub mod id;
+pub mod message;
+pub mod people;
+pub mod rank;
 pub mod reference;
 pub mod score;
+pub mod test_files;
 pub mod text;
 pub mod time;

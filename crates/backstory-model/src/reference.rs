@@ -1,10 +1,12 @@
-//! References in Markdown, as GitLab reads them: `#12`, `!7`, `group/p#12`, `group/p@1a2b3c4`, SHAs, `@user`, URLs.
+//! References in Markdown, as the forges read them: `#12`, `!7`, `GH-12`, `group/p#12`, `group/p@1a2b3c4`, SHAs, `@user`,
+//! URLs.
 //!
-//! Code spans and code blocks hold no references.
+//! Code spans and code blocks hold no references. On GitHub issues and pull requests share their numbers: `#12` reads as
+//! an issue there, whichever it is; only a URL tells.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
 
 use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_username};
@@ -12,9 +14,20 @@ use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_userna
 /// Longest text that is searched for references, in bytes; the rest of a longer one is left alone.
 pub const MAX_TEXT: usize = 1 << 20;
 
+/// Whose syntax a text follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Forge {
+    /// GitLab.
+    GitLab,
+    /// GitHub.
+    GitHub,
+}
+
 /// Where a text stands, which is what its short references are relative to.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
+    /// Whose syntax it follows.
+    pub forge: Forge,
     /// Full path of the project.
     pub project: &'a str,
     /// Address of the forge, without a slash at its end, as in `https://gitlab.example.com`.
@@ -30,22 +43,52 @@ pub fn forge_url<'a>(web_url: &'a str, project: &str) -> Option<&'a str> {
 /// Every issue, merge request, note, commit and person that the Markdown text refers to, each once.
 pub fn extract(markdown: &str, context: Context<'_>) -> BTreeSet<NodeId> {
     let mut found = BTreeSet::new();
-    let mut end = markdown.len().min(MAX_TEXT);
-    while !markdown.is_char_boundary(end) {
-        end -= 1;
-    }
     let mut code_blocks = 0u32;
-    let events = Parser::new_ext(&markdown[..end], Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
+    let events = Parser::new_ext(searched(markdown), Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
     for event in TextMergeStream::new(events) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => code_blocks += 1,
             Event::End(TagEnd::CodeBlock) => code_blocks -= 1,
-            Event::Text(text) if code_blocks == 0 => in_plain_text(&text, context, &mut found),
+            Event::Text(text) if code_blocks == 0 => in_plain_text(&text, context, Siblings::Unknown, &mut found),
             Event::Start(Tag::Link { dest_url, .. }) => found.extend(in_url(&dest_url, context)),
             _ => {}
         }
     }
     found
+}
+
+/// What a path without a slash names, as in `web#5`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Siblings {
+    /// The project itself or nothing: it may be a word, as in `C#7`.
+    Unknown,
+    /// A project beside it in the same group.
+    Named,
+}
+
+/// References of a text that is known to be no Markdown, such as a part of a commit message.
+pub(crate) fn extract_plain(text: &str, context: Context<'_>, siblings: Siblings) -> BTreeSet<NodeId> {
+    let mut found = BTreeSet::new();
+    in_plain_text(searched(text), context, siblings, &mut found);
+    found
+}
+
+/// The byte ranges of code spans and fenced code blocks; indented text is not taken for code.
+pub(crate) fn fenced_code(markdown: &str) -> Vec<Range<usize>> {
+    Parser::new(searched(markdown))
+        .into_offset_iter()
+        .filter(|(event, _)| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_)))))
+        .map(|(_, range)| range)
+        .collect()
+}
+
+/// The beginning of the text that is searched.
+fn searched(text: &str) -> &str {
+    let mut end = text.len().min(MAX_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
@@ -55,57 +98,106 @@ static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
         | (?P<path> [\w.-]+ (?: / [\w.-]+ )* )? (?P<sigil> [\#!] ) (?P<iid> [0-9]{1,9} ) \b
         | (?P<cpath> [\w.-]+ (?: / [\w.-]+ )+ ) @ (?P<csha> [0-9a-fA-F]{7,40} ) \b
         | @ (?P<user> [\w] [\w.-]* (?: \[bot\] )? )
+        | \b (?P<initials> [Gg] [HhLl] ) - (?P<number> [0-9]{1,9} ) \b
         | \b (?P<sha> [0-9a-f]{7,40} ) \b
         "#,
     )
     .expect("the pattern is constant")
 });
 
-fn in_plain_text(text: &str, context: Context<'_>, found: &mut BTreeSet<NodeId>) {
+fn in_plain_text(text: &str, context: Context<'_>, siblings: Siblings, found: &mut BTreeSet<NodeId>) {
     for captures in REFERENCE.captures_iter(text) {
         let whole = captures.get(0).expect("group 0 always matches");
         let before = text[..whole.start()].chars().next_back();
+        let after = &text[whole.end()..];
         if let Some(url) = captures.name("url") {
             found.extend(in_url(url.as_str(), context));
         } else if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '#' | '!' | '&' | '@')) {
             // Glued to a word, so not a reference: an entity, an e-mail address, part of a path.
         } else if let (Some(sigil), Some(iid)) = (captures.name("sigil"), captures.name("iid")) {
-            let kind = if sigil.as_str() == "#" { ThreadKind::Issue } else { ThreadKind::MergeRequest };
-            let project = match captures.name("path") {
-                None => Some(context.project.to_owned()),
-                Some(path) => resolve_project(path.as_str(), context.project),
-            };
-            if let (Some(project), Ok(iid)) = (project, iid.as_str().parse()) {
-                found.insert(NodeId::Thread(ThreadId { project, kind, iid }));
+            let path = captures.name("path").map(|path| path.as_str());
+            // A line of a stack trace, `#1 0x00007f…`, or a number that was cut.
+            if !after.trim_start_matches(' ').starts_with("0x") && !after.starts_with('…') {
+                found.extend(thread(path, sigil.as_str(), iid.as_str(), context, siblings));
             }
         } else if let (Some(path), Some(sha)) = (captures.name("cpath"), captures.name("csha")) {
             if is_project_path(path.as_str()) {
                 found.insert(NodeId::commit(path.as_str(), sha.as_str()));
             }
         } else if let Some(user) = captures.name("user") {
-            let username = user.as_str().trim_end_matches(['.', '-']);
-            if is_username(username) {
-                found.insert(NodeId::person(username));
+            found.extend(person(user.as_str(), after, context.forge));
+        } else if let (Some(initials), Some(number)) = (captures.name("initials"), captures.name("number")) {
+            let issue = match context.forge {
+                Forge::GitLab => initials.as_str() == "GL",
+                Forge::GitHub => initials.as_str().eq_ignore_ascii_case("GH"),
+            };
+            if issue && before != Some('-') {
+                found.extend(thread(None, "#", number.as_str(), context, siblings));
             }
-        } else if let Some(sha) = captures.name("sha").filter(|sha| looks_like_sha(sha.as_str())) {
+        } else if let Some(sha) = captures.name("sha")
+            && looks_like_sha(sha.as_str())
+            && stands_alone(&text[..whole.start()], after)
+        {
             found.insert(NodeId::commit(context.project, sha.as_str()));
         }
     }
 }
 
-/// A bare word of hex digits is taken for a commit only if it has both letters and digits, as nearly all SHAs do and
-/// numbers and words do not.
-fn looks_like_sha(word: &str) -> bool {
-    word.bytes().any(|b| b.is_ascii_digit()) && word.bytes().any(|b| b.is_ascii_alphabetic())
+fn thread(path: Option<&str>, sigil: &str, iid: &str, context: Context<'_>, siblings: Siblings) -> Option<NodeId> {
+    let kind = if sigil == "#" { ThreadKind::Issue } else { ThreadKind::MergeRequest };
+    if kind == ThreadKind::MergeRequest && context.forge == Forge::GitHub {
+        return None;
+    }
+    let project = match path {
+        None => context.project.to_owned(),
+        Some(path) => resolve_project(path, context, siblings)?,
+    };
+    let iid = iid.parse().ok().filter(|&iid| iid > 0)?;
+    Some(NodeId::Thread(ThreadId { project, kind, iid }))
 }
 
-/// A path before a sigil is a full project path, or the last part of the project's own.
-fn resolve_project(path: &str, own: &str) -> Option<String> {
+/// A name with a slash after it is the scope of a package, or a team.
+fn person(user: &str, after: &str, forge: Forge) -> Option<NodeId> {
+    let username = user.trim_end_matches(['.', '-']);
+    let possible = match forge {
+        Forge::GitLab => is_username(username),
+        Forge::GitHub => is_username(username) && !username.contains(['_', '.']) && username.len() <= 64,
+    };
+    (possible && !(after.starts_with('/') && username.len() == user.len())).then(|| NodeId::person(username))
+}
+
+/// A bare word of hex digits is taken for a commit only if it has both letters and digits, as nearly all SHAs do and
+/// numbers and words do not. 32 digits are an MD5 sum.
+pub(crate) fn looks_like_sha(word: &str) -> bool {
+    word.len() != 32
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_alphabetic())
+        && is_sha(word)
+}
+
+/// Whether what is around a word of hex digits is not glued to it, as in a UUID, a version or a file name. A range of
+/// commits, `1a2b3c4..5d6e7f8`, is no such thing.
+fn stands_alone(before: &str, after: &str) -> bool {
+    let glued = |joint: Option<char>, next: Option<char>| {
+        matches!(joint, Some('-' | '.' | '+')) && next.is_some_and(char::is_alphanumeric)
+    };
+    let (mut left, mut right) = (before.chars().rev(), after.chars());
+    !glued(left.next(), left.next()) && !glued(right.next(), right.next())
+}
+
+/// A path before a sigil is a full project path, the last part of the project's own, or a project beside it.
+fn resolve_project(path: &str, context: Context<'_>, siblings: Siblings) -> Option<String> {
     if path.contains('/') {
-        is_project_path(path).then(|| path.to_owned())
-    } else {
-        (own.rsplit('/').next() == Some(path)).then(|| own.to_owned())
+        let depth = path.split('/').count();
+        return (is_project_path(path) && (context.forge == Forge::GitLab || depth == 2)).then(|| path.to_owned());
     }
+    let (group, name) = context.project.rsplit_once('/').unwrap_or(("", context.project));
+    if name == path {
+        return Some(context.project.to_owned());
+    }
+    // One letter is more likely the name of a language.
+    let sibling = siblings == Siblings::Named && context.forge == Forge::GitLab && !group.is_empty() && path.len() > 1;
+    (sibling && is_project_path(path)).then(|| format!("{group}/{path}"))
 }
 
 fn in_url(url: &str, context: Context<'_>) -> Vec<NodeId> {
@@ -117,14 +209,17 @@ fn parse_url(url: &str, context: Context<'_>) -> Option<Vec<NodeId>> {
     let path = url.strip_prefix(context.forge_url)?.strip_prefix('/')?;
     let (path, fragment) = path.split_once('#').unwrap_or((path, ""));
     let path = path.split_once('?').map_or(path, |(path, _)| path).trim_end_matches('/');
-    let (project, rest) = path.split_once("/-/")?;
+    let (project, rest) = match context.forge {
+        Forge::GitLab => split_gitlab_path(path)?,
+        Forge::GitHub => split_github_path(path)?,
+    };
     if !is_project_path(project) {
         return None;
     }
     let mut parts = rest.split('/');
     let kind = match parts.next()? {
         "issues" | "work_items" => ThreadKind::Issue,
-        "merge_requests" => ThreadKind::MergeRequest,
+        "merge_requests" | "pull" => ThreadKind::MergeRequest,
         "commit" | "commits" => {
             let sha = parts.next()?;
             return is_sha(sha).then(|| vec![NodeId::commit(project, sha)]);
@@ -132,10 +227,26 @@ fn parse_url(url: &str, context: Context<'_>) -> Option<Vec<NodeId>> {
         _ => return None,
     };
     let thread = ThreadId { project: project.to_owned(), kind, iid: parts.next()?.parse().ok()? };
-    let note = fragment.strip_prefix("note_").and_then(|id| id.parse().ok());
+    let note = ["note_", "issuecomment-", "discussion_r"].iter().find_map(|prefix| fragment.strip_prefix(prefix));
+    let note = note.and_then(|id| id.parse().ok());
     let mut found = vec![NodeId::Thread(thread.clone())];
     found.extend(note.map(|id| NodeId::Note { thread, id }));
     Some(found)
+}
+
+/// Project, or group, and what comes after it. Old addresses have no `-` between the two.
+fn split_gitlab_path(path: &str) -> Option<(&str, &str)> {
+    if let Some((owner, rest)) = path.split_once("/-/") {
+        return Some((owner.strip_prefix("groups/").unwrap_or(owner), rest));
+    }
+    let end = ["/issues/", "/merge_requests/", "/commit/"].iter().find_map(|part| path.find(part))?;
+    Some((&path[..end], &path[end + 1..]))
+}
+
+fn split_github_path(path: &str) -> Option<(&str, &str)> {
+    let owner_end = path.find('/')?;
+    let end = owner_end + 1 + path[owner_end + 1..].find('/')?;
+    Some((&path[..end], &path[end + 1..]))
 }
 
 #[cfg(test)]
@@ -143,7 +254,11 @@ mod tests {
     use super::*;
 
     fn check(markdown: &str, expected: &[&str]) {
-        let context = Context { project: "acme/shop", forge_url: "https://git.example.com" };
+        check_on(Forge::GitLab, markdown, expected);
+    }
+
+    fn check_on(forge: Forge, markdown: &str, expected: &[&str]) {
+        let context = Context { forge, project: "acme/shop", forge_url: "https://git.example.com" };
         let found: Vec<_> = extract(markdown, context).iter().map(ToString::to_string).collect();
         let mut expected: Vec<_> = expected.to_vec();
         expected.sort_unstable();
@@ -192,5 +307,37 @@ mod tests {
         check("`#12` and\n\n    !7 @alice\n\n```c\n#13 @bob\n```\n", &[]);
         check("PR#12 &#39; foo#4 x!5 ##6 C#7", &[]);
         check("# 12 heading\n#hash", &[]);
+    }
+
+    #[test]
+    fn reads_github_syntax() {
+        let check = |markdown, expected: &[&str]| check_on(Forge::GitHub, markdown, expected);
+        check("#12, GH-13, gh-14 and acme/web#15", &["acme/shop#12", "acme/shop#13", "acme/shop#14", "acme/web#15"]);
+        check("!7 a/b/c#1 shopping#2 GL-3", &[]);
+        check("https://git.example.com/acme/web/issues/3#issuecomment-99", &["acme/web#3", "acme/web#3#note_99"]);
+        check("https://git.example.com/acme/web/pull/4/files", &["acme/web!4"]);
+        check("https://git.example.com/acme/web/commit/1a2b3c4d", &["acme/web@1a2b3c4d"]);
+        check("https://git.example.com/acme https://git.example.com/acme/web/wiki", &[]);
+        check("thanks @octo-cat, @a_b and @acme/team", &["@octo-cat"]);
+    }
+
+    #[test]
+    fn reads_old_and_group_addresses_of_gitlab() {
+        check("https://git.example.com/acme/shop/issues/12", &["acme/shop#12"]);
+        check("https://git.example.com/groups/acme/-/work_items/4", &["acme#4"]);
+        check("GL-12 and GH-13", &["acme/shop#12"]);
+    }
+
+    #[test]
+    fn tells_commits_from_other_words_of_hex_digits() {
+        check("1a2b3c4..5d6e7f8", &["acme/shop@1a2b3c4", "acme/shop@5d6e7f8"]);
+        check("550e8400-e29b-41d4-a716-446655440000, d41d8cd98f00b204e9800998ecf8427e, 1a2b3c4.patch, v1-1a2b3c4", &[]);
+        check("in 1a2b3c4.", &["acme/shop@1a2b3c4"]);
+    }
+
+    #[test]
+    fn ignores_scopes_and_stack_traces() {
+        check("bump @types/node, ask @alice", &["@alice"]);
+        check("#0  0x00007ffff7 in main\n#1 0x0000 in f", &[]);
     }
 }

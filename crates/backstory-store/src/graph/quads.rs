@@ -7,7 +7,7 @@ use backstory_model::{
         SystemEvent, Thread,
     },
     id::{NS, NodeId, ThreadId},
-    reference::{Context, extract, forge_url},
+    reference::{Context, Forge, extract, forge_url},
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -313,7 +313,8 @@ impl Facts {
     /// Edges for what a text refers to, but for what it is part of.
     fn references(&mut self, from: &NodeId, thread: &NodeId, markdown: &str, web_url: &str) {
         let Some(project) = thread.project() else { return };
-        let context = Context { project, forge_url: forge_url(web_url, project).unwrap_or_default() };
+        let forge_url = forge_url(web_url, project).unwrap_or_default();
+        let context = Context { forge: Forge::GitLab, project, forge_url };
         for target in extract(markdown, context) {
             match target {
                 NodeId::Person(_) => self.edge(from, Edge::Mentions, &target),

@@ -1,0 +1,154 @@
+//! What a commit message says: subject, body and trailers; the issues it closes, the request that carried the commit,
+//! the commits it reverts, picks or corrects; what else it mentions, and why the change was made.
+//!
+//! No language model is asked: each finding names the words or the pattern that say so.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    id::{NodeId, ThreadId},
+    reference::{Context, extract},
+};
+
+mod carrier;
+mod closing;
+mod earlier;
+mod rationale;
+mod trailer;
+
+#[cfg(test)]
+mod tests;
+
+pub use carrier::{Carrier, CarrierPattern, MergedBranch};
+pub use closing::{Closing, ClosingKind};
+pub use earlier::{Correction, CorrectionKind, Earlier};
+pub use rationale::{DesignNote, MAX_NOTES, design_notes};
+pub use trailer::Trailer;
+
+/// Longest message that is read, in bytes; the rest of a longer one is left alone.
+pub const MAX_MESSAGE: usize = crate::reference::MAX_TEXT;
+/// Most findings of one kind.
+pub const MAX_FINDINGS: usize = 1000;
+
+/// A commit message in its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The first paragraph on one line.
+    pub subject: String,
+    /// What stands between the subject and the trailers, without empty lines at its ends; `\n` between lines.
+    pub body: String,
+    /// Number of the body's first line in the message, from 1.
+    pub body_line: u32,
+    /// Trailers in order, as git reads them.
+    pub trailers: Vec<Trailer>,
+}
+
+impl Message {
+    /// Takes a message apart.
+    pub fn parse(message: &str) -> Self {
+        let lines = lines(message);
+        let Some(first) = lines.iter().position(|line| !is_blank(line)) else {
+            return Self { subject: String::new(), body: String::new(), body_line: 1, trailers: Vec::new() };
+        };
+        let title = lines[first..].iter().take_while(|line| !is_blank(line)).count();
+        let subject = lines[first..first + title].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        let block = trailer::find_block(&lines);
+        let end = lines[..block.start].iter().rposition(|line| !is_blank(line)).map_or(0, |last| last + 1);
+        let start = (first + title..end).find(|&at| !is_blank(lines[at])).unwrap_or(end);
+        let trailers = trailer::parse(&lines[block.clone()], block.start);
+        let body = lines.get(start..end).unwrap_or_default().join("\n");
+        Self { subject, body, body_line: line_number(start), trailers }
+    }
+
+    /// Values of the trailers of that name, whatever its case.
+    pub fn trailers_named<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.trailers.iter().filter(move |trailer| trailer.key.eq_ignore_ascii_case(key)).map(|t| t.value.as_str())
+    }
+}
+
+/// What a commit message says of other things. Every list is without duplicates, and what stands in one of the others
+/// is not among the mentions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Issues that the forge closes when the commit gets to the default branch, sorted. On GitHub a number may be that
+    /// of a pull request.
+    pub closes: Vec<Closing>,
+    /// Requests that brought the commit, surest first.
+    pub carried_by: Vec<Carrier>,
+    /// The branches that a merge commit joined, as far as the subject tells.
+    pub merged_branch: Option<MergedBranch>,
+    /// What the commit undoes.
+    pub reverts: Vec<Earlier>,
+    /// What the commit repeats on another branch.
+    pub cherry_picks: Vec<Earlier>,
+    /// What the commit amends or corrects.
+    pub corrects: Vec<Correction>,
+    /// Issues, requests, notes, commits and people that are only mentioned.
+    pub mentions: BTreeSet<NodeId>,
+}
+
+/// Reads a commit message, given where the commit is.
+pub fn read(message: &str, context: Context<'_>) -> Findings {
+    let message = normalised(message);
+    let parts = Message::parse(&message);
+    let (carried_by, merged_branch) = carrier::find(&parts, context);
+    let mut closes = closing::find(&message, context);
+    closes.retain(|closing| !carried_by.iter().any(|carrier| same_number(&carrier.request, &closing.issue)));
+    let reverts = earlier::reverts(&parts, &message, context);
+    let cherry_picks = earlier::cherry_picks(&message, context);
+    let corrects = earlier::corrections(&parts, &message, context);
+    let mut findings =
+        Findings { closes, carried_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
+    findings.mentions =
+        extract(&message, context).into_iter().filter(|id| !findings.names(id)).take(MAX_FINDINGS).collect();
+    findings
+}
+
+impl Findings {
+    /// Whether one of the lists has the node, or the commit of which it is an abbreviation.
+    fn names(&self, id: &NodeId) -> bool {
+        match id {
+            NodeId::Thread(thread) => {
+                self.closes.iter().any(|closing| same_number(&closing.issue, thread))
+                    || self.carried_by.iter().any(|carrier| same_number(&carrier.request, thread))
+                    || self.earlier().any(|earlier| matches!(earlier, Earlier::Request(id) if same_number(id, thread)))
+            }
+            NodeId::Commit { sha, .. } => self.earlier().any(|earlier| match earlier {
+                Earlier::Commit { sha: named, .. } => named.starts_with(sha) || sha.starts_with(named.as_str()),
+                _ => false,
+            }),
+            _ => false,
+        }
+    }
+
+    fn earlier(&self) -> impl Iterator<Item = &Earlier> {
+        self.reverts.iter().chain(&self.cherry_picks).chain(self.corrects.iter().map(|correction| &correction.target))
+    }
+}
+
+/// The same thread, or an issue and a pull request of one number, which on GitHub are the same.
+fn same_number(a: &ThreadId, b: &ThreadId) -> bool {
+    a.project == b.project && a.iid == b.iid
+}
+
+/// With `\n` between its lines and no longer than what is read.
+fn normalised(message: &str) -> String {
+    let mut end = message.len().min(MAX_MESSAGE);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message[..end].replace("\r\n", "\n")
+}
+
+fn lines(message: &str) -> Vec<&str> {
+    message.lines().collect()
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// Number of the line at an index, from 1.
+fn line_number(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,96 @@
+//! `.mailmap` files, read as git reads them.
+
+use std::collections::BTreeMap;
+
+/// Longest file that is read, in bytes; the rest of a longer one is left alone.
+pub const MAX_MAILMAP: usize = 4 << 20;
+
+/// Who a name and an e-mail address of a commit stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Proper {
+    name: Option<String>,
+    email: Option<String>,
+}
+
+/// What a file says of one e-mail address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    any_name: Proper,
+    /// By name in lower case.
+    by_name: BTreeMap<String, Proper>,
+}
+
+/// A parsed `.mailmap`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mailmap {
+    /// By e-mail address in lower case.
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Mailmap {
+    /// Reads the four forms of a line:
+    ///
+    /// ```text
+    /// Proper Name <commit@email>
+    /// <proper@email> <commit@email>
+    /// Proper Name <proper@email> <commit@email>
+    /// Proper Name <proper@email> Commit Name <commit@email>
+    /// ```
+    ///
+    /// Other lines, and lines that begin with `#`, say nothing; a later line overrides an earlier one.
+    pub fn parse(text: &str) -> Self {
+        let mut end = text.len().min(MAX_MAILMAP);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let mut mailmap = Self::default();
+        text[..end].lines().for_each(|line| mailmap.line(line));
+        mailmap
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.starts_with('#') {
+            return;
+        }
+        let Some((name, email, rest)) = name_and_email(line).filter(|(_, email, _)| !email.is_empty()) else { return };
+        let second = name_and_email(rest);
+        let (proper_email, commit_name, commit_email) = match second {
+            Some((commit_name, commit_email, _)) => (Some(email), commit_name, commit_email),
+            None => (None, None, email),
+        };
+        let entry = self.entries.entry(commit_email.to_ascii_lowercase()).or_default();
+        let name = name.map(str::to_owned);
+        let email = proper_email.map(str::to_owned);
+        match commit_name {
+            Some(commit_name) => {
+                entry.by_name.insert(commit_name.to_ascii_lowercase(), Proper { name, email });
+            }
+            None => {
+                entry.any_name.name = name.or(entry.any_name.name.take());
+                entry.any_name.email = email.or(entry.any_name.email.take());
+            }
+        }
+    }
+
+    /// Whether the file has a line for this address that holds for this name only.
+    pub fn divides(&self, name: &str, email: &str) -> bool {
+        let entry = self.entries.get(&email.to_ascii_lowercase());
+        entry.is_some_and(|entry| entry.by_name.contains_key(&name.to_ascii_lowercase()))
+    }
+
+    /// The proper name and e-mail address of those of a commit; the same ones where the file says nothing. Neither case
+    /// matters to git.
+    pub fn resolve<'a>(&'a self, name: &'a str, email: &'a str) -> (&'a str, &'a str) {
+        let Some(entry) = self.entries.get(&email.to_ascii_lowercase()) else { return (name, email) };
+        let proper = entry.by_name.get(&name.to_ascii_lowercase()).unwrap_or(&entry.any_name);
+        (proper.name.as_deref().unwrap_or(name), proper.email.as_deref().unwrap_or(email))
+    }
+}
+
+/// A name, the e-mail address after it in angle brackets, and what follows.
+fn name_and_email(text: &str) -> Option<(Option<&str>, &str, &str)> {
+    let (name, rest) = text.split_once('<')?;
+    let (email, rest) = rest.split_once('>')?;
+    let name = name.trim();
+    Some((Some(name).filter(|name| !name.is_empty()), email, rest))
+}
