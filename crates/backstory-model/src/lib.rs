@@ -5,6 +5,7 @@
 pub mod chunk;
 pub mod classify;
 pub mod cochange;
+pub mod code;
 pub mod digest;
 pub mod document;
 pub mod edge;

@@ -1,0 +1,35 @@
+//! C#.
+
+use backstory_model::code::{EntityKind, HeritageKind};
+
+use super::{Binding, Name, Role, Row, define, named};
+
+pub(super) const ROWS: &[Row] = &[
+    ("comment", Role::Comment),
+    ("attribute_list", Role::Opaque),
+    ("namespace_declaration", define(EntityKind::Namespace)),
+    ("class_declaration", define(EntityKind::Class)),
+    ("record_declaration", define(EntityKind::Class)),
+    ("struct_declaration", define(EntityKind::Struct)),
+    ("interface_declaration", define(EntityKind::Interface)),
+    ("enum_declaration", define(EntityKind::Enum)),
+    ("delegate_declaration", define(EntityKind::TypeAlias)),
+    ("method_declaration", define(EntityKind::Method)),
+    ("constructor_declaration", define(EntityKind::Method)),
+    ("destructor_declaration", define(EntityKind::Method)),
+    ("operator_declaration", named(EntityKind::Method, Name::Field("operator"))),
+    ("indexer_declaration", named(EntityKind::Method, Name::Fixed("this"))),
+    ("local_function_statement", define(EntityKind::Function)),
+    ("property_declaration", define(EntityKind::Variable)),
+    ("event_declaration", define(EntityKind::Variable)),
+    ("field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
+    ("event_field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
+    ("base_list", Role::Base(HeritageKind::Extends)),
+    ("using_directive", Role::Import),
+    ("invocation_expression", Role::Call("function")),
+    ("object_creation_expression", Role::Call("type")),
+    ("string_literal", Role::Opaque),
+    ("verbatim_string_literal", Role::Opaque),
+    ("raw_string_literal", Role::Opaque),
+    ("parameter_list", Role::Opaque),
+];

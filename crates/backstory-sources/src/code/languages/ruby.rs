@@ -1,0 +1,18 @@
+//! Ruby.
+
+use backstory_model::code::{EntityKind, HeritageKind};
+
+use super::{Binding, Role, Row, define};
+
+pub(super) const ROWS: &[Row] = &[
+    ("comment", Role::Comment),
+    ("class", define(EntityKind::Class)),
+    ("module", define(EntityKind::Module)),
+    ("method", define(EntityKind::Function)),
+    ("singleton_method", define(EntityKind::Function)),
+    ("assignment", Role::Bind(Binding::Assignment)),
+    ("superclass", Role::Base(HeritageKind::Extends)),
+    ("call", Role::CallOn("receiver", "method")),
+    ("heredoc_body", Role::Opaque),
+    ("regex", Role::Opaque),
+];

@@ -1,0 +1,519 @@
+//! One walk over a syntax tree, which finds everything that a source file contains.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use backstory_model::code::{Call, CodeAnalysis, Entity, EntityKind, Heritage, Import, Language, Lines, TestRole};
+use tree_sitter::{Node, Tree, TreeCursor};
+
+use super::{
+    comments::Comment,
+    hash,
+    languages::{Role, Spec},
+};
+
+/// Deepest nesting of nodes that is looked into.
+const MAX_DEPTH: usize = 512;
+/// Most entities of a file.
+pub const MAX_ENTITIES: usize = 20_000;
+/// Most calls of a file.
+pub const MAX_CALLS: usize = 50_000;
+/// Most imports of a file, and most bases of its types.
+pub const MAX_IMPORTS: usize = 10_000;
+/// Most comments of a file.
+pub const MAX_COMMENTS: usize = 50_000;
+
+/// What a name that is bound at some point belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The file, a module or a namespace.
+    Open,
+    /// A type.
+    Type,
+    /// A function or a test: what is bound in it is local.
+    Local,
+}
+
+/// A definition, or a block like `impl`, that the walk is inside of.
+pub(super) struct Scope {
+    depth: usize,
+    pub(super) entity: Option<u32>,
+    pub(super) place: Place,
+    /// Qualified name of what is defined inside, up to its own name.
+    pub(super) prefix: String,
+    hashed: Range<usize>,
+    left_out: Range<usize>,
+    first_comment: usize,
+}
+
+/// Attributes and wrappers that stand before the next definition.
+#[derive(Clone, Copy)]
+struct Lead {
+    depth: usize,
+    /// Where the first attribute or wrapper begins.
+    first: usize,
+    first_row: usize,
+    /// Where the definition begins, if a wrapper says so.
+    start: Option<(usize, usize)>,
+}
+
+/// What precedes a definition.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    /// Where its attributes begin, or itself if it has none.
+    pub(super) first: usize,
+    pub(super) first_row: usize,
+    /// Where itself begins.
+    pub(super) byte: usize,
+    pub(super) row: usize,
+}
+
+/// A definition that has been recognised.
+pub(super) struct Found<'t> {
+    pub(super) kind: EntityKind,
+    pub(super) name: String,
+    /// Where the name stands; empty if it is not written.
+    pub(super) name_at: Range<usize>,
+    pub(super) name_row: usize,
+    /// What the name says that it belongs to, as in `Store::open`.
+    pub(super) owner: Option<String>,
+    pub(super) body: Option<Node<'t>>,
+}
+
+pub(super) struct Walk<'s, 't> {
+    pub(super) spec: &'static Spec,
+    pub(super) path: &'s str,
+    pub(super) source: &'s str,
+    pub(super) test_path: bool,
+    pub(super) out: CodeAnalysis,
+    pub(super) comments: Vec<Comment>,
+    /// For every entity the row on which its attributes or itself begin.
+    pub(super) first_rows: Vec<u32>,
+    pub(super) scopes: Vec<Scope>,
+    /// A node that another one has already accounted for.
+    pub(super) accounted: Option<usize>,
+    cursor: TreeCursor<'t>,
+    depth: usize,
+    lead: Option<Lead>,
+    names: HashMap<String, u32>,
+    calls_seen: HashSet<(Option<u32>, u64)>,
+}
+
+impl<'s, 't> Walk<'s, 't> {
+    pub(super) fn new(spec: &'static Spec, path: &'s str, source: &'s str, tree: &'t Tree) -> Self {
+        Self {
+            spec,
+            path,
+            source,
+            test_path: super::testing::is_test_path(path),
+            out: empty(spec.language),
+            comments: Vec::new(),
+            first_rows: Vec::new(),
+            scopes: Vec::new(),
+            accounted: None,
+            cursor: tree.walk(),
+            depth: 0,
+            lead: None,
+            names: HashMap::new(),
+            calls_seen: HashSet::new(),
+        }
+    }
+
+    /// What was found.
+    pub(super) fn into_analysis(self) -> CodeAnalysis {
+        self.out
+    }
+
+    /// Visits every node once, parents first.
+    pub(super) fn run(&mut self) {
+        loop {
+            let node = self.cursor.node();
+            let enter = self.visit(node);
+            if enter && self.depth < MAX_DEPTH && self.cursor.goto_first_child() {
+                self.depth += 1;
+                continue;
+            }
+            self.out.truncated |= enter && self.depth >= MAX_DEPTH;
+            loop {
+                self.leave();
+                if self.cursor.goto_next_sibling() {
+                    break;
+                }
+                if !self.cursor.goto_parent() {
+                    return;
+                }
+                self.depth -= 1;
+            }
+        }
+    }
+
+    /// Takes note of a node; whether to look inside.
+    fn visit(&mut self, node: Node<'t>) -> bool {
+        let role = self.spec.role(node.kind_id());
+        if self.depth > 0 && self.lead.is_some_and(|lead| self.depth <= lead.depth) {
+            self.end_lead(role, node);
+        }
+        match role {
+            Role::Transparent => true,
+            Role::Opaque => false,
+            Role::Comment => {
+                self.comment(node);
+                false
+            }
+            Role::Attribute => {
+                self.attribute(node);
+                false
+            }
+            Role::Wrapper => {
+                self.wrapper(node);
+                self.passed_on(node);
+                true
+            }
+            Role::Define(definition) => {
+                if let Some(found) = self.definition(node, definition) {
+                    self.add(node, found);
+                }
+                true
+            }
+            Role::Bind(binding) => {
+                self.bind(node, binding);
+                true
+            }
+            Role::Implement => {
+                self.implement(node);
+                true
+            }
+            Role::Call(field) => self.call(node, field),
+            Role::CallOn(receiver, name) => self.call_on(node, receiver, name),
+            Role::Tokens => {
+                self.call_in_tokens(node);
+                true
+            }
+            Role::Import => {
+                self.import(node);
+                false
+            }
+            Role::Base(kind) => {
+                self.bases(node, kind);
+                true
+            }
+            Role::Embed => {
+                self.embed(node);
+                true
+            }
+        }
+    }
+
+    /// What was gathered before a definition is dropped when something else comes.
+    fn end_lead(&mut self, role: Role, node: Node<'_>) {
+        let keeps = matches!(role, Role::Comment | Role::Attribute | Role::Define(_) | Role::Bind(_) | Role::Implement);
+        if !keeps && node.is_named() && !matches!(role, Role::Wrapper) {
+            self.lead = None;
+        } else if let (Role::Wrapper, Some(lead)) = (role, self.lead)
+            && lead.start.is_some()
+        {
+            self.lead = None;
+        }
+    }
+
+    fn leave(&mut self) {
+        while let Some(scope) = self.scopes.pop_if(|scope| scope.depth == self.depth) {
+            self.finish(&scope);
+        }
+        if self.lead.is_some_and(|lead| self.depth < lead.depth || (lead.start.is_some() && self.depth == lead.depth)) {
+            self.lead = None;
+        }
+    }
+
+    fn attribute(&mut self, node: Node<'_>) {
+        match &mut self.lead {
+            Some(lead) => {
+                // Decorators may stand inside of what wraps the definition; it begins behind them.
+                let next = node.next_sibling();
+                lead.start = lead.start.and(next).map(|next| (next.start_byte(), next.start_position().row));
+            }
+            None => {
+                self.lead = Some(Lead {
+                    depth: self.depth,
+                    first: node.start_byte(),
+                    first_row: node.start_position().row,
+                    start: None,
+                });
+            }
+        }
+    }
+
+    fn wrapper(&mut self, node: Node<'_>) {
+        let start = Some((node.start_byte(), node.start_position().row));
+        match &mut self.lead {
+            Some(lead) => {
+                if lead.start.is_none() {
+                    lead.start = start;
+                    lead.depth = self.depth;
+                }
+            }
+            None => {
+                self.lead = Some(Lead {
+                    depth: self.depth,
+                    first: node.start_byte(),
+                    first_row: node.start_position().row,
+                    start,
+                });
+            }
+        }
+    }
+
+    fn comment(&mut self, node: Node<'_>) {
+        if self.comments.len() < MAX_COMMENTS {
+            self.comments.push(Comment::new(node, self.source));
+        } else {
+            self.out.truncated = true;
+        }
+    }
+
+    /// Where a definition begins; takes what was gathered before it.
+    pub(super) fn take_start(&mut self, node: Node<'_>) -> Start {
+        let own = self.after_modifiers(node);
+        let position = (node.start_byte(), node.start_position().row);
+        match self.lead.take() {
+            Some(lead) => {
+                let (byte, row) = lead.start.unwrap_or(own);
+                Start { first: lead.first, first_row: lead.first_row, byte, row }
+            }
+            None => Start { first: position.0, first_row: position.1, byte: own.0, row: own.1 },
+        }
+    }
+
+    /// Where a definition begins that holds its own annotations: behind them.
+    fn after_modifiers(&self, node: Node<'_>) -> (usize, usize) {
+        let own = (node.start_byte(), node.start_position().row);
+        if !matches!(self.spec.language, Language::Java | Language::Kotlin | Language::CSharp | Language::Php) {
+            return own;
+        }
+        let mut at = node.child(0);
+        while let Some(child) = at {
+            at = match child.kind() {
+                "modifiers" => child.child(0).or_else(|| child.next_sibling()),
+                "annotation" | "marker_annotation" | "attribute_list" | "comment" | "line_comment"
+                | "block_comment" => {
+                    child.next_sibling().or_else(|| child.parent().and_then(|parent| parent.next_sibling()))
+                }
+                _ => return (child.start_byte(), child.start_position().row),
+            };
+        }
+        own
+    }
+
+    /// Adds a definition and enters it.
+    pub(super) fn add(&mut self, node: Node<'t>, found: Found<'t>) -> Option<u32> {
+        let start = self.take_start(node);
+        self.add_from(node, found, start)
+    }
+
+    /// Adds a definition that begins there and enters it.
+    pub(super) fn add_from(&mut self, node: Node<'t>, found: Found<'t>, start: Start) -> Option<u32> {
+        if self.out.entities.len() >= MAX_ENTITIES {
+            self.out.truncated = true;
+            return None;
+        }
+        let index = u32::try_from(self.out.entities.len()).ok()?;
+        let kind = self.kind_in_place(found.kind, found.owner.is_some());
+        let lead = self.source.get(start.first..found.name_at.start.max(start.first)).unwrap_or_default();
+        let test = super::testing::role(self.spec.language, self.test_path, kind, &found.name, lead);
+        let qualified_name = self.qualified(&found.name, found.owner.as_deref());
+        let place = match kind {
+            EntityKind::Module | EntityKind::Namespace => Place::Open,
+            kind if kind.is_type() => Place::Type,
+            EntityKind::Constant | EntityKind::Variable => Place::Type,
+            _ => Place::Local,
+        };
+        let end = end_row(node);
+        let mut signature = super::signature::of(self.source, start.byte..node.end_byte(), found.body);
+        if kind.is_type() && signature.starts_with("typedef") && found.body.is_some() {
+            signature = format!("{signature} {{ … }} {}", found.name);
+        }
+        let entity = Entity {
+            kind,
+            signature,
+            doc: self.doc(start.first_row, found.body),
+            lines: lines(start.row, end),
+            name_line: line(found.name_row),
+            parent: self.scopes.iter().rev().find_map(|scope| scope.entity),
+            test,
+            body_hash: 0,
+            body_size: 0,
+            name: found.name,
+            qualified_name: qualified_name.clone(),
+        };
+        let hashed = found.body.map_or(start.byte..node.end_byte(), |body| body.byte_range());
+        self.out.entities.push(entity);
+        self.first_rows.push(u32::try_from(start.first_row).unwrap_or(u32::MAX));
+        let left_out = if found.body.is_some() { 0..0 } else { found.name_at };
+        self.enter(Some(index), place, qualified_name, hashed, left_out);
+        self.base_of_field(node, index);
+        Some(index)
+    }
+
+    /// Enters a definition or a block that names what is defined inside.
+    pub(super) fn enter(
+        &mut self,
+        entity: Option<u32>,
+        place: Place,
+        prefix: String,
+        hashed: Range<usize>,
+        left_out: Range<usize>,
+    ) {
+        let first_comment = self.comments.partition_point(|comment| comment.range.end <= hashed.start);
+        self.scopes.push(Scope { depth: self.depth, entity, place, prefix, hashed, left_out, first_comment });
+    }
+
+    /// Leaves what was entered last.
+    pub(super) fn leave_last(&mut self) {
+        if let Some(scope) = self.scopes.pop() {
+            self.finish(&scope);
+        }
+    }
+
+    fn finish(&mut self, scope: &Scope) {
+        let Some(entity) = scope.entity else { return };
+        let (hash, size) = hash::of(
+            self.source.as_bytes(),
+            scope.hashed.clone(),
+            scope.left_out.clone(),
+            self.comments[scope.first_comment.min(self.comments.len())..].iter().map(|comment| comment.range.clone()),
+        );
+        if let Some(entity) = self.out.entities.get_mut(entity as usize) {
+            entity.body_hash = hash;
+            entity.body_size = size;
+        }
+    }
+
+    /// A function in a type is a method.
+    fn kind_in_place(&self, kind: EntityKind, owned: bool) -> EntityKind {
+        let in_type = owned || self.place() == Place::Type;
+        match kind {
+            EntityKind::Function if in_type => EntityKind::Method,
+            kind => kind,
+        }
+    }
+
+    /// What a name bound here belongs to.
+    pub(super) fn place(&self) -> Place {
+        self.scopes.last().map_or(Place::Open, |scope| scope.place)
+    }
+
+    /// The entity that the walk is in.
+    pub(super) fn entity(&self) -> Option<u32> {
+        self.scopes.last().and_then(|scope| scope.entity)
+    }
+
+    /// Whether an entity of that name was found in this place already.
+    pub(super) fn is_known(&self, name: &str) -> bool {
+        match self.scopes.last() {
+            None => self.names.contains_key(name),
+            Some(scope) => self.names.contains_key(&[&scope.prefix, self.spec.language.separator(), name].concat()),
+        }
+    }
+
+    /// The name with those of what it stands in, made unique.
+    fn qualified(&mut self, name: &str, owner: Option<&str>) -> String {
+        let separator = self.spec.language.separator();
+        let mut qualified = String::with_capacity(name.len() + 32);
+        if let Some(scope) = self.scopes.last().filter(|scope| !scope.prefix.is_empty()) {
+            qualified.push_str(&scope.prefix);
+            qualified.push_str(separator);
+        }
+        if let Some(owner) = owner {
+            qualified.push_str(owner);
+            qualified.push_str(separator);
+        }
+        qualified.push_str(name);
+        let count = self.names.entry(qualified.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            let number = *count;
+            qualified.push('~');
+            qualified.push_str(&number.to_string());
+            self.names.insert(qualified.clone(), 1);
+        }
+        qualified
+    }
+
+    /// Adds a call unless the same entity makes it already.
+    pub(super) fn add_call(&mut self, name: &str, qualifier: Option<&str>, row: usize) {
+        let from = self.entity();
+        let key = hash::of_words(&[qualifier.unwrap_or_default(), name]);
+        if !self.calls_seen.insert((from, key)) {
+            return;
+        }
+        if self.out.calls.len() >= MAX_CALLS {
+            self.out.truncated = true;
+            return;
+        }
+        self.out.calls.push(Call {
+            from,
+            name: name.to_owned(),
+            qualifier: qualifier.map(str::to_owned),
+            line: line(row),
+        });
+    }
+
+    pub(super) fn add_import(&mut self, import: Import) {
+        if self.out.imports.len() < MAX_IMPORTS {
+            self.out.imports.push(import);
+        } else {
+            self.out.truncated = true;
+        }
+    }
+
+    pub(super) fn add_heritage(&mut self, heritage: Heritage) {
+        if self.out.heritage.len() < MAX_IMPORTS {
+            self.out.heritage.push(heritage);
+        } else {
+            self.out.truncated = true;
+        }
+    }
+
+    /// The node's text.
+    pub(super) fn text(&self, node: Node<'_>) -> &'s str {
+        self.source.get(node.byte_range()).unwrap_or_default()
+    }
+}
+
+/// An analysis without anything in it.
+pub(super) fn empty(language: Language) -> CodeAnalysis {
+    CodeAnalysis {
+        language,
+        doc: None,
+        entities: Vec::new(),
+        calls: Vec::new(),
+        imports: Vec::new(),
+        heritage: Vec::new(),
+        explanations: Vec::new(),
+        syntax_errors: false,
+        truncated: false,
+    }
+}
+
+/// The row on which a node ends; one that ends with a line feed ends on the row that this ends.
+pub(super) fn end_row(node: Node<'_>) -> usize {
+    let end = node.end_position();
+    if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
+}
+
+/// The line of a row, which counts from 0.
+pub(super) fn line(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX - 1).saturating_add(1)
+}
+
+/// The lines of rows.
+pub(super) fn lines(first: usize, last: usize) -> Lines {
+    Lines::new(line(first), line(last))
+}
+
+/// Whether it is a test or holds some.
+pub(super) fn is_of_tests(role: TestRole) -> bool {
+    role != TestRole::None
+}
