@@ -6,6 +6,7 @@ pub mod chunk;
 pub mod classify;
 pub mod cochange;
 pub mod code;
+pub mod commit;
 pub mod digest;
 pub mod document;
 pub mod edge;

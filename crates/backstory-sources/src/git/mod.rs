@@ -1,0 +1,20 @@
+//! Git repositories: which may be cloned, their clones, branches, tags, commits, files and diffs.
+//!
+//! Whatever touches the network or a repository of somebody else is done by the `git` command, hardened and watched
+//! ([`command`]). What is read again and again (files, trees, ancestry) is read in process ([`objects`]). Nothing is ever
+//! checked out, and nothing is written to a repository that is not a clone of ours.
+
+pub mod address;
+pub mod clone;
+pub mod command;
+mod commit_object;
+pub mod divergence;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+pub mod history;
+pub mod mailmap;
+pub mod objects;
+pub mod refs;
+pub mod text_diff;
+
+pub use command::{Cancel, Git, GitError};

@@ -1,0 +1,370 @@
+//! Files, directories and ancestry, read in process. One [`Objects`] serves any number of threads.
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use backstory_model::commit::{FileMode, ObjectKind, RepoPath, Sha};
+use git2::{ErrorCode, ObjectType, Oid, Repository};
+
+use super::refs::sha;
+
+/// Most opened repositories that are kept for the next reader.
+const MAX_IDLE: usize = 16;
+/// Most directories that lie in one another.
+const MAX_DEPTH: usize = 256;
+
+/// Why an object cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// It is not in the clone.
+    #[error("object {0} is not in the clone")]
+    Absent(Sha),
+    /// The commit has no such path.
+    #[error("commit {commit} has no '{path}'")]
+    NoSuchPath {
+        /// The commit.
+        commit: Sha,
+        /// The path.
+        path: RepoPath,
+    },
+    /// It is another kind of object.
+    #[error("object {id} is not a {wanted}")]
+    OtherKind {
+        /// The object.
+        id: Sha,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// It is larger than the caller wants.
+    #[error("object {id} has {size} bytes, more than the {limit} that are read")]
+    TooLarge {
+        /// The object.
+        id: Sha,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// It has more entries than the caller wants, or directories deeper than 256.
+    #[error("tree {id} has more than {limit} files, or more than 256 directories in one another")]
+    TooMany {
+        /// The tree.
+        id: Sha,
+        /// The limit.
+        limit: usize,
+    },
+    /// It is damaged, or the clone is.
+    #[error("'{}' cannot be read: {said}", path.display())]
+    Unreadable {
+        /// The clone.
+        path: PathBuf,
+        /// What libgit2 says.
+        said: String,
+    },
+}
+
+/// What stands at a path of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The blob, the tree, or the commit of a submodule.
+    pub id: Sha,
+    /// Kind and permissions.
+    pub mode: FileMode,
+}
+
+/// A file of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Path from the root of the tree.
+    pub path: RepoPath,
+    /// The blob, or the commit of a submodule.
+    pub id: Sha,
+    /// Kind and permissions.
+    pub mode: FileMode,
+    /// Bytes of the blob; `None` for a submodule and for a blob that is not in the clone.
+    pub size: Option<u64>,
+}
+
+/// Lines of a text file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The lines that were asked for and are there, with their line ends; what is not UTF-8 is replaced.
+    pub text: String,
+    /// Number of the first of them, from 1.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+    /// How many lines the file has.
+    pub total: usize,
+}
+
+/// The objects of a bare repository. What a later fetch adds is seen.
+pub struct Objects {
+    path: PathBuf,
+    idle: Mutex<Vec<Repository>>,
+}
+
+impl Objects {
+    /// Opens a bare repository.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn open(clone: &Path) -> Result<Self, ObjectError> {
+        let objects = Self { path: clone.to_owned(), idle: Mutex::new(Vec::new()) };
+        objects.with(|_| Ok(()))?;
+        Ok(objects)
+    }
+
+    /// Calls with a repository that nobody else uses meanwhile.
+    pub(super) fn with<T>(&self, call: impl FnOnce(&Repository) -> Result<T, ObjectError>) -> Result<T, ObjectError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let repository = match idle {
+            Some(repository) => repository,
+            None => Repository::open_bare(&self.path).map_err(|error| self.unreadable(&error))?,
+        };
+        let result = call(&repository);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.push(repository);
+        }
+        result
+    }
+
+    pub(super) fn unreadable(&self, error: &git2::Error) -> ObjectError {
+        ObjectError::Unreadable { path: self.path.clone(), said: error.message().to_owned() }
+    }
+
+    /// Tells "not there" from everything else that goes wrong.
+    fn error(&self, id: Sha) -> impl Fn(git2::Error) -> ObjectError + '_ {
+        move |error| match error.code() {
+            ErrorCode::NotFound => ObjectError::Absent(id),
+            _ => self.unreadable(&error),
+        }
+    }
+
+    /// What kind of object it is; `None` if it is not in the clone.
+    ///
+    /// # Errors
+    /// If the clone cannot be read.
+    pub fn kind(&self, id: Sha) -> Result<Option<ObjectKind>, ObjectError> {
+        self.with(|repository| {
+            let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
+            match odb.read_header(oid(id)) {
+                Ok((_, ObjectType::Commit)) => Ok(Some(ObjectKind::Commit)),
+                Ok((_, ObjectType::Tree)) => Ok(Some(ObjectKind::Tree)),
+                Ok((_, ObjectType::Tag)) => Ok(Some(ObjectKind::Tag)),
+                Ok(_) => Ok(Some(ObjectKind::Blob)),
+                Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+                Err(error) => Err(self.unreadable(&error)),
+            }
+        })
+    }
+
+    /// Whether the clone has the object.
+    ///
+    /// # Errors
+    /// If the clone cannot be read.
+    pub fn exists(&self, id: Sha) -> Result<bool, ObjectError> {
+        Ok(self.kind(id)?.is_some())
+    }
+
+    /// A file's content, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// If it is not there, no blob, or larger.
+    pub fn blob(&self, id: Sha, limit: u64) -> Result<Vec<u8>, ObjectError> {
+        self.with(|repository| {
+            let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
+            let (size, kind) = odb.read_header(oid(id)).map_err(self.error(id))?;
+            if kind != ObjectType::Blob {
+                return Err(ObjectError::OtherKind { id, wanted: "blob" });
+            }
+            let size = size as u64;
+            if size > limit {
+                return Err(ObjectError::TooLarge { id, size, limit });
+            }
+            Ok(odb.read(oid(id)).map_err(self.error(id))?.data().to_vec())
+        })
+    }
+
+    /// What stands at a path of a commit.
+    ///
+    /// # Errors
+    /// If there is no such commit or path.
+    pub fn entry(&self, commit: Sha, path: &RepoPath) -> Result<Entry, ObjectError> {
+        self.with(|repository| {
+            let missing = || ObjectError::NoSuchPath { commit, path: path.clone() };
+            let bytes = path.to_bytes();
+            let mut tree = self.root(repository, commit)?;
+            let mut parts = bytes.split(|b| *b == b'/').take(MAX_DEPTH).peekable();
+            while let Some(part) = parts.next() {
+                let (id, mode) = {
+                    let entry = tree.iter().find(|entry| entry.name_bytes() == part).ok_or_else(missing)?;
+                    (entry.id(), mode_of(&entry))
+                };
+                if parts.peek().is_none() {
+                    return Ok(Entry { id: sha(id), mode });
+                }
+                tree = match repository.find_tree(id) {
+                    Ok(tree) => tree,
+                    Err(error) if mode == TREE => return Err(self.error(sha(id))(error)),
+                    Err(_) => return Err(missing()),
+                };
+            }
+            Err(missing())
+        })
+    }
+
+    /// A file's content at a commit, of at most `limit` bytes. Of a symbolic link it is the target.
+    ///
+    /// # Errors
+    /// If there is no such file, or it is larger.
+    pub fn file(&self, commit: Sha, path: &RepoPath, limit: u64) -> Result<Vec<u8>, ObjectError> {
+        let entry = self.entry(commit, path)?;
+        if entry.mode.is_submodule() {
+            return Err(ObjectError::OtherKind { id: entry.id, wanted: "blob" });
+        }
+        self.blob(entry.id, limit)
+    }
+
+    /// Lines of a file, numbered from 1; those that are not there are left out.
+    ///
+    /// # Errors
+    /// As [`blob`](Self::blob).
+    pub fn lines(&self, blob: Sha, wanted: Range<usize>, limit: u64) -> Result<Lines, ObjectError> {
+        let content = self.blob(blob, limit)?;
+        let first = wanted.start.max(1);
+        let (mut at, mut number, mut from, mut to) = (0, 1, content.len(), content.len());
+        while at < content.len() {
+            if number == first {
+                from = at;
+            }
+            if number == wanted.end {
+                to = at;
+            }
+            at = memchr::memchr(b'\n', &content[at..]).map_or(content.len(), |end| at + end + 1);
+            number += 1;
+        }
+        let total = number - 1;
+        let to = to.max(from);
+        let count = wanted.end.min(total + 1).saturating_sub(first);
+        Ok(Lines { text: String::from_utf8_lossy(&content[from..to]).into_owned(), first, count, total })
+    }
+
+    /// All files of a commit's tree, as git orders them, at most `limit`.
+    ///
+    /// # Errors
+    /// If a directory is not there, or there are more.
+    pub fn list(&self, commit: Sha, limit: usize) -> Result<Vec<TreeFile>, ObjectError> {
+        self.with(|repository| {
+            let root = self.root(repository, commit)?;
+            let mut listing = Listing {
+                objects: self,
+                repository,
+                odb: repository.odb().map_err(|error| self.unreadable(&error))?,
+                root: sha(root.id()),
+                limit,
+                sizes: HashMap::new(),
+                files: Vec::new(),
+            };
+            listing.add(&root, &mut Vec::new(), 0)?;
+            Ok(listing.files)
+        })
+    }
+
+    fn root<'repo>(&self, repository: &'repo Repository, commit: Sha) -> Result<git2::Tree<'repo>, ObjectError> {
+        let found = repository.find_commit(oid(commit)).map_err(self.error(commit))?;
+        let tree = found.tree_id();
+        repository.find_tree(tree).map_err(self.error(sha(tree)))
+    }
+
+    /// The newest commit from which both come; `None` if there is none. If there are several, one of them.
+    ///
+    /// # Errors
+    /// If one of them is not there.
+    pub fn merge_base(&self, one: Sha, other: Sha) -> Result<Option<Sha>, ObjectError> {
+        self.with(|repository| {
+            self.both_there(repository, one, other)?;
+            match repository.merge_base(oid(one), oid(other)) {
+                Ok(base) => Ok(Some(sha(base))),
+                Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+                Err(error) => Err(self.unreadable(&error)),
+            }
+        })
+    }
+
+    /// Whether `descendant` comes from `ancestor` or is it.
+    ///
+    /// # Errors
+    /// If one of them is not there.
+    pub fn is_ancestor(&self, ancestor: Sha, descendant: Sha) -> Result<bool, ObjectError> {
+        self.with(|repository| {
+            self.both_there(repository, ancestor, descendant)?;
+            let below = || repository.graph_descendant_of(oid(descendant), oid(ancestor));
+            Ok(ancestor == descendant || below().map_err(|error| self.unreadable(&error))?)
+        })
+    }
+
+    fn both_there(&self, repository: &Repository, one: Sha, other: Sha) -> Result<(), ObjectError> {
+        for id in [one, other] {
+            repository.find_commit(oid(id)).map_err(self.error(id))?;
+        }
+        Ok(())
+    }
+}
+
+const TREE: FileMode = FileMode::TREE;
+
+struct Listing<'a> {
+    objects: &'a Objects,
+    repository: &'a Repository,
+    odb: git2::Odb<'a>,
+    root: Sha,
+    limit: usize,
+    sizes: HashMap<Oid, Option<u64>>,
+    files: Vec<TreeFile>,
+}
+
+impl Listing<'_> {
+    fn add(&mut self, tree: &git2::Tree<'_>, path: &mut Vec<u8>, depth: usize) -> Result<(), ObjectError> {
+        for entry in tree {
+            if self.files.len() >= self.limit || depth >= MAX_DEPTH {
+                return Err(ObjectError::TooMany { id: self.root, limit: self.limit });
+            }
+            let length = path.len();
+            path.extend_from_slice(entry.name_bytes());
+            let (id, mode) = (entry.id(), mode_of(&entry));
+            if mode == TREE {
+                let tree = self.repository.find_tree(id).map_err(self.objects.error(sha(id)))?;
+                path.push(b'/');
+                self.add(&tree, path, depth + 1)?;
+            } else {
+                let size = if mode.is_submodule() { None } else { self.size(id) };
+                self.files.push(TreeFile { path: RepoPath::from_bytes(path), id: sha(id), mode, size });
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn size(&mut self, id: Oid) -> Option<u64> {
+        let odb = &self.odb;
+        *self.sizes.entry(id).or_insert_with(|| odb.read_header(id).ok().map(|(size, _)| size as u64))
+    }
+}
+
+fn mode_of(entry: &git2::TreeEntry<'_>) -> FileMode {
+    FileMode::from_bits(u32::try_from(entry.filemode_raw()).unwrap_or_default())
+}
+
+/// The same name in libgit2's type.
+pub(super) fn oid(sha: Sha) -> Oid {
+    Oid::from_bytes(sha.as_bytes()).unwrap_or(Oid::ZERO_SHA1)
+}
+
+#[cfg(test)]
+mod tests;
