@@ -16,6 +16,16 @@ fn stable(mut json: Value) -> Value {
 }
 
 #[test]
+fn serves_without_a_configuration() {
+    let sandbox = Sandbox::empty();
+    let server = sandbox.serve();
+    expect!["Issues: 0\n"].assert_eq(&sandbox.run(&["count", "issues"]).ok().stdout);
+    assert_eq!(server.stop().0, Some(0));
+    let log = fs::read_to_string(sandbox.path().join("serve.log")).unwrap();
+    assert!(log.contains("no project is configured; 'backstory init' writes a configuration"), "{log}");
+}
+
+#[test]
 fn commands_give_the_same_answers_through_a_server() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -56,7 +56,8 @@ fn config_is_found_in_the_personal_directory_and_by_option() {
 #[test]
 fn config_file_missing_is_reported() {
     let sandbox = Sandbox::empty();
-    expect!["there is no configuration: neither ./backstory.toml nor [DIR]/home/.config/backstory/config.toml exists; run 'backstory init' to write one, or name one with --config"].assert_eq(sandbox.run(&["sync"]).error(3));
+    expect!["there is no project to sync; name one under [[forge]] in the configuration ('backstory init' writes one)"]
+        .assert_eq(sandbox.run(&["sync"]).error(3));
     expect!["the configuration none.toml does not exist; run 'backstory init --config none.toml' to write it"]
         .assert_eq(sandbox.run(&["sync", "--config", "none.toml"]).error(3));
     expect!["the configuration . cannot be read: is a directory"]
@@ -66,7 +67,7 @@ fn config_file_missing_is_reported() {
 #[test]
 fn required_fields_missing_are_reported() {
     check(
-        "",
+        "data_dir = \"data\"\n",
         &expect![
             "backstory.toml: there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)"
         ],

@@ -13,6 +13,7 @@ pub mod edge;
 pub mod entity;
 pub mod filter;
 pub mod id;
+pub mod lineage;
 pub mod message;
 pub mod people;
 pub mod rank;

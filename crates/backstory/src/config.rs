@@ -77,13 +77,15 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Config {
-    /// Reads the configuration.
+    /// Reads the configuration. Without a file no project is configured and everything else is as usual.
     ///
     /// # Errors
-    /// There is none, or it is wrong.
+    /// The file that was chosen does not exist, or it is wrong.
     pub(crate) fn load(choice: Choice<'_>) -> Result<Self> {
-        let path = find(choice.config)?;
-        let text = read(&path)?;
+        let (path, text) = match choice.config.map(Path::to_owned).or_else(find) {
+            Some(path) => (path.clone(), read(&path)?),
+            None => (PathBuf::from(FILE), String::new()),
+        };
         let source = Source { path: &path, text: &text };
         let file = File::parse(source)?;
         let forge_tokens: Vec<Credential> =
@@ -194,27 +196,10 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-fn find(chosen: Option<&Path>) -> Result<PathBuf> {
-    if let Some(path) = chosen {
-        return Ok(path.to_owned());
-    }
-    let here = PathBuf::from(FILE);
-    if here.exists() {
-        return Ok(here);
-    }
+/// The file in the working directory, or else the personal one.
+fn find() -> Option<PathBuf> {
     let personal = home_for("XDG_CONFIG_HOME", ".config").map(|home| home.join("backstory/config.toml"));
-    match personal {
-        Some(path) if path.exists() => Ok(path),
-        Some(path) => Err(Failure::configuration(format!(
-            "there is no configuration: neither ./{FILE} nor {} exists; run 'backstory init' to write one, or name one \
-             with --config",
-            path.display()
-        ))),
-        None => Err(Failure::configuration(format!(
-            "there is no configuration: ./{FILE} does not exist; run 'backstory init' to write one, or name one with \
-             --config"
-        ))),
-    }
+    std::iter::once(PathBuf::from(FILE)).chain(personal).find(|path| path.exists())
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::commit::Signature;
+
 /// Longest file that is read, in bytes; the rest of a longer one is left alone.
 pub const MAX_MAILMAP: usize = 4 << 20;
 
@@ -44,7 +46,7 @@ impl Mailmap {
             end -= 1;
         }
         let mut mailmap = Self::default();
-        text[..end].lines().for_each(|line| mailmap.line(line));
+        text[..end].split('\n').for_each(|line| mailmap.line(line));
         mailmap
     }
 
@@ -85,12 +87,19 @@ impl Mailmap {
         let proper = entry.by_name.get(&name.to_ascii_lowercase()).unwrap_or(&entry.any_name);
         (proper.name.as_deref().unwrap_or(name), proper.email.as_deref().unwrap_or(email))
     }
+
+    /// Puts the proper name and e-mail address in place of those of a signature.
+    pub fn apply(&self, signature: &mut Signature) {
+        let (name, email) = self.resolve(&signature.name, &signature.email);
+        let (name, email) = (name.to_owned(), email.to_owned());
+        (signature.name, signature.email) = (name, email);
+    }
 }
 
 /// A name, the e-mail address after it in angle brackets, and what follows.
 fn name_and_email(text: &str) -> Option<(Option<&str>, &str, &str)> {
     let (name, rest) = text.split_once('<')?;
     let (email, rest) = rest.split_once('>')?;
-    let name = name.trim();
+    let name = name.trim_matches(|c: char| c.is_ascii_whitespace());
     Some((Some(name).filter(|name| !name.is_empty()), email, rest))
 }

@@ -23,12 +23,12 @@ use std::{
     vec,
 };
 
-use backstory_model::commit::{Commit, Sha};
-
-use super::{
-    command::{Cancel, Git, GitError, Killer, Process, Reach},
-    mailmap::Mailmap,
+use backstory_model::{
+    commit::{Commit, Sha},
+    people::Mailmap,
 };
+
+use super::command::{Cancel, Git, GitError, Killer, Process, Reach};
 
 mod identifiers;
 mod stream;

@@ -12,6 +12,7 @@ pub mod divergence;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod history;
+pub mod lineage;
 pub mod mailmap;
 pub mod objects;
 pub mod refs;

@@ -69,7 +69,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
     let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
     let engine = open_engine(session, &directory).await?;
-    tell_missing_tokens(session)?;
+    tell_what_is_missing(session)?;
     let schema = graphql::schema(engine.clone(), Limits::default());
     let stop = http::stop_signal()?;
     let announcement = directory.announce(&url, &config.digest)?;
@@ -103,7 +103,10 @@ fn url_of(address: SocketAddr) -> String {
     format!("{SCHEME}{}", SocketAddr::new(ip, address.port()))
 }
 
-fn tell_missing_tokens(session: &Session) -> Result<()> {
+fn tell_what_is_missing(session: &Session) -> Result<()> {
+    if session.config()?.settings.forges.is_empty() {
+        session.terminal.note(format_args!("no project is configured; 'backstory init' writes a configuration"));
+    }
     for (forge, token) in session.config()?.forges() {
         if let Some(variable) = token.missing() {
             let url = config::address(forge);

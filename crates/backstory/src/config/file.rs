@@ -131,7 +131,8 @@ impl File {
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
         let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(&error))?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
-        if forges.is_empty() {
+        // Nothing at all is no mistake: nobody has configured anything yet.
+        if forges.is_empty() && !source.text.trim().is_empty() {
             return Err(source.wrong_altogether(
                 "there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)",
             ));

@@ -301,7 +301,7 @@ fn large_files_shallow_clones_and_mailmaps() {
     assert_eq!(summary(&commits[0]), ["A large +50000 -0", "A one-line +1 -0"]);
     assert!(commits[0].identifiers.is_empty());
     assert_eq!(summary(&commits[1]), ["M large +1 -1"]);
-    let mailmap = Mailmap::parse(b"Ada Lovelace <ada@new> <ada@old>\n");
+    let mailmap = Mailmap::parse("Ada Lovelace <ada@new> <ada@old>\n");
     let tips = [origin.sha("HEAD")];
     let wanted = Wanted { tips: &tips, except: &[], known: None };
     let mapped = read_with(&origin, wanted, HistoryOptions { mailmap: Some(mailmap), ..options() }).unwrap();

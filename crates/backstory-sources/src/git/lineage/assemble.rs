@@ -1,0 +1,172 @@
+//! Plans joined to lineage: names as numbers, and a file's spans from its plan and its parents' spans.
+
+use std::{collections::HashMap, sync::Arc};
+
+use backstory_model::{
+    commit::Sha,
+    lineage::{Lineage, Origin, Replaced, ReplacedInFile, Source, Span, Spans},
+};
+use git2::Oid;
+
+use super::{
+    Error, FileLineage, Untraced,
+    objects::RepoPath,
+    plan::{Compared, Plan},
+};
+
+/// Most origins that are told of the old lines of one place.
+const MAX_ORIGINS: usize = 64;
+/// Most places that are told of one file of one commit.
+const MAX_PLACES: usize = 5000;
+
+/// What is known of a file at a commit.
+#[derive(Clone, Debug)]
+pub(super) enum Leaf {
+    Traced(Arc<Spans>),
+    Untraced(Untraced),
+    /// There is no regular file.
+    Gone,
+}
+
+/// Paths and sources by number.
+#[derive(Default)]
+pub(super) struct Names {
+    path_ids: HashMap<RepoPath, u32>,
+    paths: Vec<Arc<str>>,
+    source_ids: HashMap<(Oid, u32), u32>,
+    sources: Vec<(Oid, u32)>,
+}
+
+impl Names {
+    pub(super) fn path(&mut self, path: &RepoPath) -> u32 {
+        if let Some(id) = self.path_ids.get(path) {
+            return *id;
+        }
+        let id = self.paths.len() as u32;
+        self.path_ids.insert(Arc::clone(path), id);
+        self.paths.push(String::from_utf8_lossy(path).into());
+        id
+    }
+
+    /// The path as text; what is not UTF-8 in it is replaced.
+    pub(super) fn text(&self, path: u32) -> &Arc<str> {
+        &self.paths[path as usize]
+    }
+
+    fn source(&mut self, commit: Oid, path: u32) -> u32 {
+        *self.source_ids.entry((commit, path)).or_insert_with(|| {
+            self.sources.push((commit, path));
+            self.sources.len() as u32 - 1
+        })
+    }
+
+    /// A new source that is not yet known.
+    pub(super) fn stand_in(&mut self, commit: Oid, path: &RepoPath) -> u32 {
+        let path = self.path(path);
+        self.sources.push((commit, path));
+        self.sources.len() as u32 - 1
+    }
+
+    fn named(&self, source: u32) -> Source {
+        let (commit, path) = self.sources[source as usize];
+        Source { commit: hash(commit), path: Arc::clone(self.text(path)) }
+    }
+
+    pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileLineage> {
+        match leaf {
+            Leaf::Traced(spans) => {
+                Some(FileLineage::Traced(Arc::new(Lineage::new(spans, |source| self.named(source)))))
+            }
+            Leaf::Untraced(why) => Some(FileLineage::Untraced(*why)),
+            Leaf::Gone => None,
+        }
+    }
+
+    pub(super) fn leaf_of(&mut self, file: &FileLineage) -> Leaf {
+        match file {
+            FileLineage::Untraced(why) => Leaf::Untraced(*why),
+            FileLineage::Traced(lineage) => {
+                let ids: Vec<u32> = lineage
+                    .sources()
+                    .iter()
+                    .map(|source| {
+                        let path = self.path(&source.path.as_bytes().into());
+                        self.source(oid(source.commit), path)
+                    })
+                    .collect();
+                Leaf::Traced(Arc::new(lineage.spans().with_sources(|id| ids[id as usize])))
+            }
+        }
+    }
+}
+
+pub(super) fn hash(id: Oid) -> Sha {
+    let mut hash = [0; 20];
+    hash.copy_from_slice(&id.as_bytes()[..20]);
+    Sha::from_bytes(hash)
+}
+
+pub(super) fn oid(hash: Sha) -> Oid {
+    Oid::from_bytes(hash.as_bytes()).unwrap_or(Oid::ZERO_SHA1)
+}
+
+/// The spans of a file from its plan; `parent_file` gives what a parent, by its place, has at a path.
+pub(super) fn spans(
+    names: &mut Names,
+    (commit, path): (Oid, u32),
+    plan: &Plan,
+    mut parent_file: impl FnMut(&mut Names, usize, &RepoPath) -> Result<Leaf, Error>,
+) -> Result<Spans, Error> {
+    let own = names.source(commit, path);
+    let mut spans = Spans::default();
+    let mut last: Option<(usize, &RepoPath, Leaf)> = None;
+    for piece in &plan.pieces {
+        if let Some(from) = &piece.from {
+            let known = last.as_ref().is_some_and(|(parent, path, _)| (*parent, *path) == (from.parent, &from.path));
+            if !known {
+                last = Some((from.parent, &from.path, parent_file(names, from.parent, &from.path)?));
+            }
+            if let Some((_, _, Leaf::Traced(parent))) = &last {
+                spans.push_slice(parent, from.line + 1, piece.lines, from.seen);
+                continue;
+            }
+        }
+        spans.push(piece.lines, own, piece.start + 1, backstory_model::lineage::Seen::NOTHING);
+    }
+    Ok(spans)
+}
+
+/// What a commit replaced in a file whose old version had these spans; `resolved` says where they truly come from.
+pub(super) fn replaced(
+    names: &mut Names,
+    path: u32,
+    compared: &Compared,
+    old: &Spans,
+    mut resolved: impl FnMut(&mut Names, Span) -> Result<Vec<Span>, Error>,
+) -> Result<ReplacedInFile, Error> {
+    let mut places = Vec::new();
+    for hunk in compared.hunks.iter().take(MAX_PLACES) {
+        let mut told = Spans::default();
+        for span in old.slice(hunk.old_start + 1, hunk.old_lines) {
+            for part in resolved(names, span)? {
+                told.push(part.lines, part.source, part.line, part.seen);
+            }
+        }
+        let origin = |span: &Span| Origin {
+            start: span.start + hunk.old_start,
+            lines: span.lines,
+            source: names.named(span.source),
+            line: span.line,
+            seen: span.seen,
+        };
+        places.push(Replaced {
+            start: hunk.new_start + 1,
+            lines: hunk.new_lines,
+            old: told.as_slice().iter().take(MAX_ORIGINS).map(origin).collect(),
+            capped: told.as_slice().len() > MAX_ORIGINS,
+        });
+    }
+    let old_path = names.path(&compared.path);
+    let (path, old_path) = (Arc::clone(names.text(path)), Arc::clone(names.text(old_path)));
+    Ok(ReplacedInFile { path, old_path, replaced: places })
+}

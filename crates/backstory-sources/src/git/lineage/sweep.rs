@@ -1,0 +1,281 @@
+//! Lineage of all files at some tips in one pass over the commits, parents first.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use backstory_model::lineage::{ReplacedInFile, Spans};
+use git2::{Oid, Sort};
+use rpds::HashTrieMapSync;
+
+use super::{
+    CommitReplaced, Error, FileLineage, OnReplaced, TipLineage,
+    assemble::{self, Leaf, Names, hash},
+    objects::{Kind, RepoPath},
+    plan::{Planner, Step},
+    walk::{Anew, Walk},
+};
+
+/// How many commits are planned before they are joined: this bounds what is kept of plans.
+const WINDOW: usize = 256;
+/// With fewer commits than this one thread plans them all.
+const MIN_COMMITS_FOR_THREADS: usize = 4;
+
+/// The files of a commit: those of the base but for what differs.
+#[derive(Clone)]
+struct CommitFiles {
+    base: Base,
+    files: HashTrieMapSync<u32, Leaf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Nothing,
+    /// A commit that was there before.
+    Old(Oid),
+}
+
+/// What a commit did, file by file.
+struct CommitPlan {
+    parents: Vec<Oid>,
+    /// Paths that differ from the first parent; none where there is no regular file any more.
+    changes: Vec<(RepoPath, Option<Step>)>,
+}
+
+pub(super) struct Sweep<'a> {
+    names: Names,
+    walk: Walk<'a>,
+    maps: HashMap<Oid, CommitFiles>,
+    /// How many commits to come, or wanted tips, need the map of a commit.
+    uses: HashMap<Oid, usize>,
+    made: HashMap<*const Spans, (Arc<Spans>, FileLineage)>,
+}
+
+impl<'a> Sweep<'a> {
+    pub(super) fn new(walk: Walk<'a>) -> Self {
+        Self { names: Names::default(), walk, maps: HashMap::new(), uses: HashMap::new(), made: HashMap::new() }
+    }
+
+    /// Passes over the commits that the tips have and the old tips have not.
+    pub(super) fn run(
+        &mut self,
+        mut planners: Vec<Planner>,
+        tips: &[Oid],
+        old_tips: &[Oid],
+        anew: Anew<'a>,
+        on_replaced: OnReplaced<'_>,
+    ) -> Result<Vec<TipLineage>, Error> {
+        let order = new_commits(&self.walk.planner, tips, old_tips)?;
+        for tip in tips {
+            *self.uses.entry(*tip).or_default() += 1;
+        }
+        for commit in &order {
+            for parent in self.walk.planner.objects.commit(*commit)?.parents {
+                *self.uses.entry(parent).or_default() += 1;
+            }
+        }
+        let new: HashSet<Oid> = order.iter().copied().collect();
+        let mut forks: Vec<Oid> = self.uses.keys().copied().filter(|commit| !new.contains(commit)).collect();
+        forks.sort_unstable();
+        self.walk.prepare(forks, anew);
+        for window in order.chunks(WINDOW) {
+            for (commit, plan) in window.iter().zip(plans(&mut planners, window)?) {
+                self.join(*commit, &plan, on_replaced)?;
+            }
+        }
+        tips.iter().map(|tip| self.tip(*tip)).collect()
+    }
+
+    /// What a commit has at a path.
+    fn file(&mut self, commit: Oid, path: &RepoPath) -> Result<Leaf, Error> {
+        file(&self.maps, &mut self.walk, &mut self.names, commit, path)
+    }
+
+    fn join(&mut self, commit: Oid, plan: &CommitPlan, on_replaced: OnReplaced<'_>) -> Result<(), Error> {
+        let mut files = match plan.parents.first() {
+            None => CommitFiles { base: Base::Nothing, files: HashTrieMapSync::default() },
+            Some(parent) => self
+                .maps
+                .get(parent)
+                .cloned()
+                .unwrap_or_else(|| CommitFiles { base: Base::Old(*parent), files: HashTrieMapSync::default() }),
+        };
+        let mut told = Vec::new();
+        for (path, step) in &plan.changes {
+            let id = self.names.path(path);
+            let leaf = match step {
+                None if files.base == Base::Nothing => {
+                    files.files.remove_mut(&id);
+                    continue;
+                }
+                None => Leaf::Gone,
+                Some(Step::Untraced(why)) => Leaf::Untraced(*why),
+                Some(Step::Same { parent, path }) => self.file(plan.parents[*parent], path)?,
+                Some(Step::Written(written)) => {
+                    let (maps, walk) = (&self.maps, &mut self.walk);
+                    let spans = assemble::spans(&mut self.names, (commit, id), written, |names, parent, path| {
+                        file(maps, walk, names, plan.parents[parent], path)
+                    })?;
+                    told.extend(self.replaced(plan, id, written)?);
+                    Leaf::Traced(Arc::new(spans))
+                }
+            };
+            files.files.insert_mut(id, leaf);
+        }
+        if !told.is_empty() {
+            on_replaced(CommitReplaced { commit: hash(commit), files: told });
+        }
+        for parent in &plan.parents {
+            if let Some(uses) = self.uses.get_mut(parent) {
+                *uses -= 1;
+                if *uses == 0 {
+                    self.maps.remove(parent);
+                }
+            }
+        }
+        if self.uses.get(&commit).is_some_and(|uses| *uses > 0) {
+            self.maps.insert(commit, files);
+        }
+        Ok(())
+    }
+
+    fn replaced(
+        &mut self,
+        plan: &CommitPlan,
+        path: u32,
+        written: &super::plan::Plan,
+    ) -> Result<Option<ReplacedInFile>, Error> {
+        let Some(compared) = written.compared.as_ref().filter(|compared| !compared.hunks.is_empty()) else {
+            return Ok(None);
+        };
+        let Leaf::Traced(old) = self.file(plan.parents[compared.parent], &compared.path)? else { return Ok(None) };
+        let resolved = |names: &mut Names, span| self.walk.resolved_span(names, span);
+        assemble::replaced(&mut self.names, path, compared, &old, resolved).map(Some)
+    }
+
+    /// All that is known at a wanted tip, or what differs there from an old tip.
+    fn tip(&mut self, tip: Oid) -> Result<TipLineage, Error> {
+        if self.walk.is_known_tip(tip) && !self.maps.contains_key(&tip) {
+            return Ok(TipLineage { tip: hash(tip), base: Some(hash(tip)), files: BTreeMap::new() });
+        }
+        if let Some(map) = self.maps.get(&tip).cloned() {
+            let base = match map.base {
+                Base::Nothing => Some(None),
+                Base::Old(base) => self.walk.is_known_tip(base).then(|| Some(hash(base))),
+            };
+            if let Some(base) = base {
+                let mut files = BTreeMap::new();
+                for (path, leaf) in map.files.iter() {
+                    let file = self.public(leaf)?;
+                    files.insert(Arc::clone(self.names.text(*path)), file);
+                }
+                return Ok(TipLineage { tip: hash(tip), base, files });
+            }
+        }
+        let tree = self.walk.planner.objects.commit(tip)?.tree;
+        let mut files: BTreeMap<Arc<str>, Option<FileLineage>> = BTreeMap::new();
+        for entry in self.walk.planner.objects.differences(None, Some(tree))? {
+            if matches!(entry.new, Some((Kind::File, _))) {
+                let leaf = self.file(tip, &entry.path)?;
+                let id = self.names.path(&entry.path);
+                let file = self.public(&leaf)?;
+                files.insert(Arc::clone(self.names.text(id)), file);
+            }
+        }
+        Ok(TipLineage { tip: hash(tip), base: None, files })
+    }
+
+    /// The file by name; what several tips share is made once.
+    fn public(&mut self, leaf: &Leaf) -> Result<Option<FileLineage>, Error> {
+        let Leaf::Traced(spans) = leaf else { return Ok(self.names.to_public(leaf)) };
+        if let Some((_, file)) = self.made.get(&Arc::as_ptr(spans)) {
+            return Ok(Some(file.clone()));
+        }
+        let leaf = self.walk.resolved(&mut self.names, leaf)?;
+        let file = self.names.to_public(&leaf);
+        if let Some(file) = &file {
+            // The spans are kept as long as their address is the key.
+            self.made.insert(Arc::as_ptr(spans), (Arc::clone(spans), file.clone()));
+        }
+        Ok(file)
+    }
+}
+
+fn file(
+    maps: &HashMap<Oid, CommitFiles>,
+    walk: &mut Walk<'_>,
+    names: &mut Names,
+    commit: Oid,
+    path: &RepoPath,
+) -> Result<Leaf, Error> {
+    let Some(map) = maps.get(&commit) else { return walk.file(names, commit, path) };
+    let id = names.path(path);
+    match (map.files.get(&id), map.base) {
+        (Some(leaf), _) => Ok(leaf.clone()),
+        (None, Base::Nothing) => Ok(Leaf::Gone),
+        (None, Base::Old(base)) => walk.file(names, base, path),
+    }
+}
+
+/// The commits that the tips have and the old tips have not, parents first.
+fn new_commits(planner: &Planner, tips: &[Oid], old_tips: &[Oid]) -> Result<Vec<Oid>, Error> {
+    let repository = planner.objects.repository();
+    let failed = |source| Error::History { source };
+    let mut walk = repository.revwalk().map_err(failed)?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed)?;
+    for tip in tips {
+        walk.push(*tip).map_err(|source| Error::read("commit", *tip, source))?;
+    }
+    for tip in old_tips {
+        // A tip that was rewritten may be gone from the clone: then nothing is hidden by it.
+        if repository.find_commit(*tip).is_ok() {
+            walk.hide(*tip).map_err(failed)?;
+        }
+    }
+    walk.collect::<Result<_, _>>().map_err(failed)
+}
+
+/// The plans of the commits, in their order.
+fn plans(planners: &mut [Planner], commits: &[Oid]) -> Result<Vec<CommitPlan>, Error> {
+    let threads = if commits.len() < MIN_COMMITS_FOR_THREADS { 1 } else { planners.len() };
+    let next = AtomicUsize::new(0);
+    let work = |planner: &mut Planner| {
+        let mut done = Vec::new();
+        while let Some(commit) = commits.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*commit, plan(planner, *commit)?));
+        }
+        Ok::<_, Error>(done)
+    };
+    let (first, others) = planners.split_at_mut(1);
+    let results = thread::scope(|scope| {
+        let running: Vec<_> =
+            others.iter_mut().take(threads - 1).map(|planner| scope.spawn(|| work(planner))).collect();
+        let mut results: Vec<_> = first.iter_mut().map(&work).collect();
+        results.extend(running.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Panicked))));
+        results
+    });
+    let mut plans = HashMap::new();
+    for result in results {
+        plans.extend(result?);
+    }
+    commits.iter().map(|commit| plans.remove(commit).ok_or(Error::Panicked)).collect()
+}
+
+fn plan(planner: &mut Planner, commit: Oid) -> Result<CommitPlan, Error> {
+    let mut context = planner.context(commit)?;
+    let mut changes = Vec::new();
+    for difference in planner.differences(&mut context, 0)?.iter() {
+        let path = Arc::clone(&difference.path);
+        let step = match difference.new {
+            Some((Kind::File, content)) => Some(planner.step(&mut context, &path, content)?),
+            _ => None,
+        };
+        changes.push((path, step));
+    }
+    Ok(CommitPlan { parents: context.info.parents, changes })
+}
