@@ -1,7 +1,7 @@
 //! How fast the bundled model is: passages a second with two threads, and how long a query takes, alone and beside
 //! passages. `embed_onnxruntime.py` beside this file measures the same passages with ONNX Runtime.
 //!
-//! `cargo bench --profile dev -p backstory -p backstory-engine --bench embed -- [--rounds N] [--threads N]`
+//! `cargo bench --profile dev --workspace --bench embed -- [--rounds N] [--threads N]`
 //!
 //! Without `-p backstory` the dependencies get other features, and all of them are compiled once more.
 #![allow(clippy::print_stdout, reason = "a benchmark reports on standard output")]

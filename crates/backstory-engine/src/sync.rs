@@ -240,6 +240,8 @@ impl<'a> ProjectSync<'a> {
         let project = self.project.to_owned();
         let cursor = self.engine.ledger_step(move |ledger| ledger.cursor(&project, resource)).await?;
         self.reporter.phase(format!("{} {name}", self.project), None);
+        // A step of a sync that was stopped may still have written a cursor; a full read begins at the beginning.
+        let cursor = cursor.filter(|_| !full);
         let start = PageStart::Since(cursor.map(|cursor| cursor.updated_at));
         let mut latest = cursor;
         let mut listed = Vec::new();

@@ -1,6 +1,6 @@
 //! How fast source files are read, and what is found in them.
 //!
-//! `cargo bench -p backstory-sources --bench code -- DIRECTORY [--rounds N] [--definitions FILE] [--no-limits] [--versions]` reads
+//! `cargo bench --profile dev --workspace --bench code -- DIRECTORY [--rounds N] [--definitions FILE] [--no-limits] [--versions]` reads
 //! every file of a directory that is not left out, `N` times, and says how long the fastest round took, by language.
 //! `--versions` takes files in the order of their paths for versions of files and compares reading them so and alone.
 //! `--definitions` writes one line for each entity: path, line of the name, kind and name, with tabs between them.
@@ -68,7 +68,7 @@ fn read(directory: &Path, root: &Path, files: &mut Vec<(String, Vec<u8>)>) {
 
 fn main() {
     let Some(arguments) = arguments() else {
-        println!("name a directory: cargo bench -p backstory-sources --bench code -- DIRECTORY");
+        println!("name a directory: cargo bench --profile dev --workspace --bench code -- DIRECTORY");
         return;
     };
     let mut files = Vec::new();

@@ -1,6 +1,6 @@
 //! Lineage of a real history, timed and compared with `git blame`.
 //!
-//! `cargo bench --profile dev -p backstory-sources --bench lineage -- <what> <bare clone> [more]`, where what is
+//! `cargo bench --profile dev --workspace --bench lineage -- <what> <bare clone> [more]`, where what is
 //! `plain`, `through`, `replay [commits] [step]` or `at [path]`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]
