@@ -43,12 +43,14 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         url: format!("https://forge/{id}"),
         author: Some("alice".into()),
         labels: vec!["bug".into(), "ui".into()],
-        state: State::Opened,
+        state: Some(State::Opened),
         created_at: at(0),
         updated_at: at(0),
         header: title.into(),
         parts: vec![Part { attribution: String::new(), body: body.into() }],
         whole_text: text,
+        path: None,
+        lines: None,
     }
 }
 
@@ -178,7 +180,7 @@ async fn documents_come_back_as_they_were_in_the_order_asked() {
     );
     assert_eq!(
         (found[0].facts.created_at, found[0].facts.state, found[0].url.as_str()),
-        (at(0), State::Opened, "https://forge/acme/shop#2")
+        (at(0), Some(State::Opened), "https://forge/acme/shop#2")
     );
     assert_eq!(found[0].content_hash, b.content_hash());
 }
@@ -232,7 +234,7 @@ async fn changed_labels_are_searched_without_embedding_again() {
     let old = issue("a/b#1", "Login", "cookies are eaten");
     let (_dir, index) = index_of(&[old.clone(), issue("a/b#2", "Other", "cookies elsewhere")]).await;
     index.optimize().await.unwrap();
-    let new = Document { labels: vec!["wontfix".into()], state: State::Closed, updated_at: at(9), ..old };
+    let new = Document { labels: vec!["wontfix".into()], state: Some(State::Closed), updated_at: at(9), ..old };
     let applied = index.apply(threads(&[new]), 2).await.unwrap();
     assert_eq!(applied, Applied { written: 1, unchanged: 0, deleted: 0 });
 

@@ -24,7 +24,7 @@ async fn each_filter_narrows_both_searches() {
         Document { labels: vec!["ui".into()], ..base(5) },
         Document { labels: vec![], ..base(6) },
         Document { project: "acme/other".into(), ..base(7) },
-        Document { state: State::Merged, ..base(8) },
+        Document { state: Some(State::Merged), ..base(8) },
     ];
     let (_dir, index) = index_of(&documents).await;
     type Keeps = fn(&Document) -> bool;
@@ -41,7 +41,7 @@ async fn each_filter_narrows_both_searches() {
         (Filter { after: Some(at(3)), ..everything() }, |d| d.created_at >= at(3)),
         (Filter { before: Some(at(3)), ..everything() }, |d| d.created_at < at(3)),
         (Filter { project: Some("acme/other".into()), ..everything() }, |d| d.project == "acme/other"),
-        (Filter { state: Some(State::Merged), ..everything() }, |d| d.state == State::Merged),
+        (Filter { state: Some(State::Merged), ..everything() }, |d| d.state == Some(State::Merged)),
         (
             Filter { author: Some("alice".into()), after: Some(at(2)), labels: vec!["bug".into()], ..everything() },
             |d| d.author.as_deref() == Some("alice") && d.created_at >= at(2) && d.labels.contains(&"bug".into()),

@@ -50,6 +50,8 @@ impl CheckReport {
 struct Expected {
     threads: BTreeMap<ItemKind, BTreeSet<String>>,
     discussions: BTreeSet<String>,
+    /// Project and key of everything that has documents.
+    documents: BTreeSet<(String, String)>,
     unreadable: Vec<String>,
     newest: BTreeMap<(String, ItemKind), jiff::Timestamp>,
 }
@@ -112,6 +114,9 @@ impl Engine {
                 let Some(last) = items.last() else { return Ok(expected) };
                 seq = last.seq;
                 for stored in items.iter().filter(|item| item.payload.is_some()) {
+                    if let Some(thread) = &stored.thread {
+                        expected.documents.insert((stored.project.clone(), thread.clone()));
+                    }
                     match engine.parse(stored) {
                         Ok(item) => expected.add(&item),
                         Err(error) => expected.unreadable.push(error.to_string()),
@@ -168,14 +173,10 @@ impl Engine {
     }
 
     async fn index_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
-        let mut threads = BTreeSet::new();
-        for id in expected.threads.values().flatten() {
-            threads.insert(id.clone());
-        }
+        let threads = expected.documents.clone();
         let index = self.index();
         let mut problems = Vec::new();
-        let split = |id: &String| id.rfind(['#', '!']).map(|at| (id[..at].to_owned(), id[at..].to_owned()));
-        let threads: Vec<(String, String)> = threads.iter().filter_map(split).collect();
+        let threads: Vec<(String, String)> = threads.into_iter().collect();
         let mut wanted = 0;
         for batch in threads.chunks(THREAD_BATCH) {
             let documents: Vec<Document> =

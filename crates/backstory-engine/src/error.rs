@@ -1,6 +1,12 @@
 //! Why a use case failed, in the words of who must act.
 
-use backstory_sources::forge::ForgeError;
+use backstory_sources::{
+    forge::ForgeError,
+    git::{
+        GitError, address::AddressError, clone::CloneError, history::HistoryError, lineage, objects::ObjectError,
+        refs::RefsError,
+    },
+};
 use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError};
 
 use crate::embed::EmbedError;
@@ -91,6 +97,67 @@ impl From<EmbedError> for Error {
     fn from(error: EmbedError) -> Self {
         let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<AddressError> for Error {
+    fn from(error: AddressError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<CloneError> for Error {
+    fn from(error: CloneError) -> Self {
+        match error {
+            CloneError::Git(error) => error.into(),
+            error => Self::new(ErrorKind::Upstream, error.to_string()),
+        }
+    }
+}
+
+impl From<GitError> for Error {
+    fn from(error: GitError) -> Self {
+        let kind = match error {
+            GitError::Missing { .. } | GitError::TooOld { .. } => ErrorKind::Configuration,
+            GitError::TimedOut { .. } => ErrorKind::Timeout,
+            GitError::Cancelled { .. } => ErrorKind::Conflict,
+            _ => ErrorKind::Upstream,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<ObjectError> for Error {
+    fn from(error: ObjectError) -> Self {
+        let kind = match error {
+            ObjectError::NoSuchPath { .. } => ErrorKind::NotFound,
+            _ => ErrorKind::Internal,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<RefsError> for Error {
+    fn from(error: RefsError) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
+impl From<HistoryError> for Error {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Git(error) => error.into(),
+            HistoryError::Cancelled => Self::new(ErrorKind::Conflict, "the sync was stopped"),
+            error => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<lineage::Error> for Error {
+    fn from(error: lineage::Error) -> Self {
+        // What libgit2 says stands in the source.
+        let said = std::error::Error::source(&error).map(|source| format!(" ({source})")).unwrap_or_default();
+        Self::internal(format!("{error}{said}"))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod error;
 mod project;
 pub mod read;
 mod rebuild;
+pub mod repository;
 pub mod search;
 pub mod settings;
 mod sync;
@@ -16,12 +17,18 @@ pub mod task;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
-use backstory_model::entity::{Item, ItemKind};
-use backstory_sources::forge::{Origin, gitlab};
+use backstory_model::{
+    entity::{Item, ItemKind},
+    repository::{self as records, InRepository, Repository},
+};
+use backstory_sources::{
+    forge::{Origin, gitlab},
+    git::{Git, objects::Objects},
+};
 use backstory_store::{
     generations::Generations,
     graph::{Cancel, Graph, GraphError, Row, Value, queries::Query},
@@ -62,6 +69,12 @@ struct Inner {
     /// Projections apply changes one after the other.
     projecting: tokio::sync::Mutex<()>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
+    /// What the ledger knows of repositories, by project.
+    repositories: Mutex<HashMap<String, Arc<Repository>>>,
+    /// Clones that are open, by project.
+    objects: Mutex<HashMap<String, Arc<Objects>>>,
+    git: OnceLock<Git>,
+    data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
     notices: Vec<String>,
 }
@@ -98,6 +111,10 @@ impl Engine {
             tasks: Tasks::default(),
             projecting: tokio::sync::Mutex::new(()),
             origins: Mutex::default(),
+            repositories: Mutex::default(),
+            objects: Mutex::default(),
+            git: OnceLock::new(),
+            data_dir: data_dir.to_owned(),
             notices,
         }));
         let stale = engine.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await?;
@@ -201,6 +218,9 @@ impl Engine {
     pub(crate) fn parse(&self, stored: &StoredItem) -> Result<Item> {
         let name = || format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
         let payload = stored.payload.as_deref().ok_or_else(|| Error::internal(format!("{} is gone", name())))?;
+        if stored.kind == ItemKind::Identity || stored.kind.is_of_repository() {
+            return self.parse_record(stored, payload);
+        }
         let json = serde_json::from_slice(payload)
             .map_err(|error| Error::internal(format!("the payload of {} is not JSON: {error}", name())))?;
         let origin = if stored.kind == ItemKind::Project {
@@ -213,6 +233,24 @@ impl Engine {
         };
         gitlab::parse(stored.kind, &origin, &stored.key, &json)
             .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))
+    }
+
+    fn parse_record(&self, stored: &StoredItem, payload: &[u8]) -> Result<Item> {
+        let unreadable = |error: serde_json::Error| {
+            let name = format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
+            Error::internal(format!("{name} cannot be read: {error}"))
+        };
+        if stored.kind == ItemKind::Identity {
+            return Ok(Item::Identity(serde_json::from_slice(payload).map_err(unreadable)?));
+        }
+        let record = records::parse(stored.kind, &stored.key, payload).map_err(unreadable)?;
+        let repository = match &record {
+            records::Record::Repository(repository) => Arc::new(repository.clone()),
+            _ => self.repository_record(&stored.project)?.ok_or_else(|| {
+                Error::internal(format!("the ledger has items of {} but not the repository itself", stored.project))
+            })?,
+        };
+        Ok(Item::Repository(InRepository { project: stored.project.clone(), repository, record }))
     }
 
     /// What the items of a project are relative to; people have none.

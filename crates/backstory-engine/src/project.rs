@@ -5,6 +5,11 @@ use std::collections::BTreeSet;
 use backstory_model::{
     document,
     entity::{Item, ItemKind},
+    repository::{InRepository, Record},
+};
+use backstory_sources::{
+    code::{PassageLimits, passages},
+    redact::redact,
 };
 use backstory_store::{
     graph::{Change, Graph},
@@ -18,6 +23,8 @@ use crate::{Engine, error::Result, task::Reporter};
 const BATCH: usize = 1000;
 /// Most issues and merge requests, with all their discussions, that go into the index at once.
 const THREAD_BATCH: usize = 250;
+/// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
+const MAX_FILE: u64 = 4 << 20;
 
 impl Engine {
     /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
@@ -144,13 +151,16 @@ impl Engine {
 
     /// The documents of one issue or merge request and its discussions; none if it is gone or cannot be read.
     fn thread_documents(&self, items: &[StoredItem]) -> Vec<document::Document> {
-        let own = items.iter().find(|item| matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest));
+        let own = items.iter().find(|item| {
+            matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Commit | ItemKind::File)
+        });
         let read = || {
             let Some(own) = own else { return Ok(vec![]) };
             let discussions = self.parse_discussions(items)?;
             Ok(match self.parse(own)? {
                 Item::Issue(issue) => document::of_issue(&issue, &discussions),
                 Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
+                Item::Repository(of) => self.code_documents(&of)?,
                 _ => vec![],
             })
         };
@@ -158,5 +168,23 @@ impl Engine {
             tracing::warn!(%error, "an item is left out of the index");
             vec![]
         })
+    }
+
+    /// The documents of a commit or file.
+    fn code_documents(&self, of: &InRepository) -> Result<Vec<document::Document>> {
+        match &of.record {
+            Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
+            Record::File(file) => {
+                let Some(analysis) = &file.analysis else { return Ok(vec![]) };
+                let bytes = self.objects(&of.project)?.blob(file.blob, MAX_FILE)?;
+                // What is stored must hold no secret, wherever it comes from.
+                let text = String::from_utf8_lossy(&bytes);
+                let (text, _) = redact(&text);
+                let passages = passages(analysis, PassageLimits::default());
+                let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
+                Ok(document::of_file(file, &text, &passages, of.context(), revision))
+            }
+            _ => Ok(vec![]),
+        }
     }
 }

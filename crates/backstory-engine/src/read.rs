@@ -322,8 +322,12 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
         }
         NodeId::Label { project, name } => Some((project.clone(), ItemKind::Label, name.clone())),
         NodeId::Milestone { project, iid } => Some((project.clone(), ItemKind::Milestone, iid.to_string())),
-        // People are kept by the forge's number for them, notes in their discussion, commits and files in clones.
-        NodeId::Person(_) | NodeId::Note { .. } | NodeId::Commit { .. } | NodeId::File { .. } => None,
+        NodeId::Commit { project, sha } => Some((project.clone(), ItemKind::Commit, sha.clone())),
+        NodeId::File { project, path } => Some((project.clone(), ItemKind::File, path.clone())),
+        NodeId::Branch { project, name } => Some((project.clone(), ItemKind::Branch, name.clone())),
+        NodeId::Tag { project, name } => Some((project.clone(), ItemKind::Tag, name.clone())),
+        // People are kept by the forge's number for them; the others within what they belong to.
+        NodeId::Person(_) | NodeId::Note { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => None,
     }
 }
 

@@ -118,7 +118,7 @@ impl Engine {
     pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse> {
         let started = Instant::now();
         let request = checked(request)?;
-        self.check_project(request.filter.project.as_deref())?;
+        self.check_project(request.filter.project.as_deref()).await?;
         let index = self.index();
         let coverage = index.coverage();
         let mut warnings = Vec::new();
@@ -214,14 +214,14 @@ impl Engine {
         Ok(ranked.iter().filter_map(hit).collect())
     }
 
-    fn check_project(&self, project: Option<&str>) -> Result<()> {
-        match project {
-            Some(project) if !self.settings().projects().any(|(_, known)| known == project) => {
-                let known: Vec<&str> = self.settings().projects().map(|(_, known)| known).collect();
-                Err(Error::invalid(format!("{project} is not configured; known projects: {}", known.join(", "))))
-            }
-            _ => Ok(()),
+    async fn check_project(&self, project: Option<&str>) -> Result<()> {
+        let Some(project) = project else { return Ok(()) };
+        let known = self.known_projects().await?;
+        if known.contains(project) {
+            return Ok(());
         }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        Err(Error::invalid(format!("{project} is not known; known projects: {}", known.join(", "))))
     }
 }
 
@@ -247,7 +247,7 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
 
 /// Whether issues or merge requests are wanted.
 fn wants_threads(filter: &Filter) -> bool {
-    filter.kinds.is_empty() || filter.kinds.iter().any(|kind| *kind != DocumentKind::Discussion)
+    filter.kinds.is_empty() || filter.kinds.iter().any(|kind| !kind.is_part())
 }
 
 /// Documents that may count for one that is wanted: an issue also has its discussions, whoever wrote them.
@@ -256,10 +256,25 @@ fn candidate_filter(filter: &Filter) -> Filter {
         return filter.clone();
     }
     let mut filter = Filter { author: None, after: None, before: None, ..filter.clone() };
-    if !filter.kinds.is_empty() && !filter.kinds.contains(&DocumentKind::Discussion) {
-        filter.kinds.push(DocumentKind::Discussion);
-    }
+    let parts = parts_of(&filter.kinds);
+    filter.kinds.extend(parts);
     filter
+}
+
+/// The kinds of part that count for the kinds of document that are wanted, without those that are wanted themselves.
+fn parts_of(kinds: &[DocumentKind]) -> Vec<DocumentKind> {
+    let mut parts = Vec::new();
+    for kind in kinds {
+        match kind {
+            DocumentKind::Issue | DocumentKind::MergeRequest => parts.push(DocumentKind::Discussion),
+            DocumentKind::File => parts.extend([DocumentKind::Code, DocumentKind::Section]),
+            DocumentKind::Discussion | DocumentKind::Commit | DocumentKind::Code | DocumentKind::Section => {}
+        }
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    parts.retain(|part| !kinds.contains(part));
+    parts
 }
 
 /// What text search looks for. Where the candidates are more than what is wanted, issues and merge requests that are
@@ -270,11 +285,12 @@ fn lexical_filters(filter: &Filter) -> Vec<Filter> {
     if !narrowed || !wants_threads(filter) {
         return vec![candidates];
     }
-    let threads = DocumentKind::ALL
-        .into_iter()
-        .filter(|kind| *kind != DocumentKind::Discussion && (filter.kinds.is_empty() || filter.kinds.contains(kind)));
-    let threads = Filter { kinds: threads.collect(), ..filter.clone() };
-    vec![threads, Filter { kinds: vec![DocumentKind::Discussion], ..candidates }]
+    let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
+    let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
+    let whole: Vec<_> = whole.into_iter().filter(wanted).collect();
+    let added = parts_of(&filter.kinds);
+    let parts = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
+    vec![Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }]
 }
 
 /// Joins what the legs found, with every score between 0, the worst of its list, and 1, the best. The words of an issue
@@ -287,8 +303,7 @@ fn gather(
 ) -> BTreeMap<String, Evidence> {
     // One that was deleted since it was found stands for itself, and is left out in the end.
     let thread_of = |id: &str| facts.get(id).map_or_else(|| id.to_owned(), |facts| facts.thread.to_string());
-    let is_discussion =
-        |hit: &&index::Hit| facts.get(hit.document.as_str()).is_some_and(|of| of.kind == DocumentKind::Discussion);
+    let is_discussion = |hit: &&index::Hit| facts.get(hit.document.as_str()).is_some_and(|of| of.kind.is_part());
     let (discussions, threads): (Vec<&index::Hit>, Vec<&index::Hit>) = words.iter().partition(is_discussion);
     let mut found: BTreeMap<String, Evidence> = BTreeMap::new();
     let mut add = |id: String, share: f32| *found.entry(id).or_default().lexical.get_or_insert(0.0) += share;
@@ -353,8 +368,7 @@ fn rank(
 /// Reciprocal rank fusion of the legs, issues and merge requests among themselves and discussions among themselves.
 fn rank_by_rank(found: &BTreeMap<String, Evidence>, facts: &HashMap<&str, DocumentFacts>) -> Vec<(String, f32)> {
     let leg = |discussions: bool, part: fn(&Evidence) -> Option<f32>| {
-        let of_class =
-            |id: &String| facts.get(id.as_str()).is_some_and(|d| (d.kind == DocumentKind::Discussion) == discussions);
+        let of_class = |id: &String| facts.get(id.as_str()).is_some_and(|d| d.kind.is_part() == discussions);
         let scored = found.iter().filter(|(id, _)| of_class(id)).filter_map(|(id, e)| Some((id.clone(), part(e)?)));
         sorted(scored).into_iter().map(|(id, _)| id).collect::<Vec<_>>()
     };
@@ -370,5 +384,5 @@ fn meets(filter: &Filter, facts: &DocumentFacts) -> bool {
         && filter.labels.iter().all(|label| facts.labels.iter().any(|own| **own == **label))
         && within(facts.created_at)
         && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
-        && filter.state.is_none_or(|state| state == facts.state)
+        && filter.state.is_none_or(|state| facts.state == Some(state))
 }

@@ -1,6 +1,9 @@
 //! What the use cases are told: forges, embedding, search. The binary reads them from a file and the environment.
 
+use std::ffi::OsString;
+
 use backstory_sources::forge;
+use globset::GlobSet;
 
 use crate::embed;
 
@@ -37,11 +40,26 @@ pub enum Ranking {
     },
 }
 
+/// How repositories are read.
+#[derive(Clone, Debug, Default)]
+pub struct Repositories {
+    /// Hosts that may be cloned from although they are not public.
+    pub allowed_hosts: Vec<String>,
+    /// Only files whose path matches are looked into; all if there is none.
+    pub include: GlobSet,
+    /// Files whose path matches are not looked into.
+    pub exclude: GlobSet,
+    /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
+    pub ssh_agent: Option<OsString>,
+}
+
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The forges.
     pub forges: Vec<Forge>,
+    /// How repositories are read.
+    pub repositories: Repositories,
     /// The embedding model.
     pub embedding: embed::Settings,
     /// How hits are ranked.

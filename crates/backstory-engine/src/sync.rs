@@ -1,7 +1,7 @@
 //! Sync: what is new at the forges goes into the ledger, page by page, and from there into the projections.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use backstory_sources::{
         Details, ForgeError, PageStart, Payload, ThreadListing, ThreadsPage,
         gitlab::{Client, stored_listing},
     },
+    git::Cancel,
     redact::{Redactions, redact_json},
 };
 use backstory_store::ledger::{Changes, Cursor, NewItem, Page, StoredItem};
@@ -74,15 +75,17 @@ impl Engine {
     /// # Errors
     /// A sync is at work, or a project is not configured.
     pub async fn start_sync(&self, request: SyncRequest) -> Result<Task> {
+        let known = self.known_projects().await?;
         for project in &request.projects {
-            if !self.settings().projects().any(|(_, known)| known == project) {
-                return Err(unknown_project(project, self.settings().projects().map(|(_, known)| known)));
+            if !known.contains(project) {
+                return Err(unknown_project(project, &known));
             }
         }
-        if self.settings().projects().next().is_none() {
+        if known.is_empty() {
             return Err(Error::new(
                 ErrorKind::Configuration,
-                "there is no project to sync; name one under [[forge]] in the configuration ('backstory init' writes one)",
+                "there is nothing to sync; add a repository with 'backstory add PATH', or name a project under \
+                 [[forge]] in the configuration ('backstory init' writes one)",
             ));
         }
         let command = if request.full { "sync --full" } else { "sync" };
@@ -136,11 +139,66 @@ impl Engine {
                 committed?;
             }
         }
+        self.sync_repositories(request, reporter, report).await?;
         if report.changes.total() > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// Every project that can be synced: of a forge, of a repository, or of both.
+    pub(crate) async fn known_projects(&self) -> Result<BTreeSet<String>> {
+        let mut known: BTreeSet<String> = self.settings().projects().map(|(_, project)| project.to_owned()).collect();
+        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        known.extend(repositories.into_iter().map(|entry| entry.project));
+        Ok(known)
+    }
+
+    async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
+        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        let mut failed = None;
+        for entry in repositories {
+            if !request.projects.is_empty() && !request.projects.contains(&entry.project) {
+                continue;
+            }
+            let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.full);
+            let stop = StopOnDrop(Cancel::default());
+            let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
+            let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;
+            match done {
+                Ok(done) => {
+                    report.changes.add(&done.changes);
+                    report.gone += done.gone;
+                    for (rule, count) in done.redactions {
+                        *report.redactions.entry(rule).or_default() += count;
+                    }
+                }
+                // One repository that cannot be read does not keep the others from being read.
+                Err(error) => {
+                    if is_new {
+                        self.forget_failed(&project).await?;
+                    }
+                    failed.get_or_insert(Error::new(error.kind, format!("{project}: {error}")));
+                }
+            }
+        }
+        if report.changes.total() > 0 || report.gone > 0 {
+            self.link_people().await?;
+        }
+        self.catch_up(Some(reporter)).await?;
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Stops what runs on another thread when nobody waits for it any more.
+struct StopOnDrop(Cancel);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 
@@ -511,7 +569,7 @@ fn is_current(stored: &StoredItem, resource: ItemKind, listing: &ThreadListing) 
     settled && payload.is_some_and(|payload| payload.get(field) == Some(&stored_listing(listing)))
 }
 
-fn unknown_project<'a>(project: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known: Vec<&str> = known.collect();
-    Error::invalid(format!("{project} is not configured; known projects: {}", known.join(", ")))
+fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Error::invalid(format!("{project} is not known; known projects: {}", known.join(", ")))
 }

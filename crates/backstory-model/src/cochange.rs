@@ -7,8 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 /// How much is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Commits that change more ids are ignored: they say nothing of what belongs together.
     pub commit_ids: usize,
@@ -45,7 +47,8 @@ pub struct Pair<K> {
 }
 
 /// Counts of changes and of changes together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "K: Ord + Deserialize<'de>"))]
 pub struct CoChange<K> {
     limits: Limits,
     changes: BTreeMap<K, u32>,

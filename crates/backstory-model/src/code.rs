@@ -194,6 +194,29 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
+    /// Its name: `function`, `type_alias`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Declaration => "declaration",
+            Self::Class => "class",
+            Self::Struct => "struct",
+            Self::Union => "union",
+            Self::Enum => "enum",
+            Self::Trait => "trait",
+            Self::Interface => "interface",
+            Self::TypeAlias => "type_alias",
+            Self::Module => "module",
+            Self::Namespace => "namespace",
+            Self::Macro => "macro",
+            Self::Constant => "constant",
+            Self::Variable => "variable",
+            Self::TestSuite => "test_suite",
+            Self::TestCase => "test_case",
+        }
+    }
+
     /// Whether it can be called.
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Declaration | Self::Macro)
@@ -335,6 +358,23 @@ pub enum NoteKind {
     Rule,
 }
 
+impl NoteKind {
+    /// Its name: `note`, `safety`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Hack => "hack",
+            Self::Why => "why",
+            Self::Safety => "safety",
+            Self::Xxx => "xxx",
+            Self::Fixme => "fixme",
+            Self::Todo => "todo",
+            Self::Reason => "reason",
+            Self::Rule => "rule",
+        }
+    }
+}
+
 /// A comment that explains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
@@ -459,6 +499,8 @@ pub enum LeftOutReason {
     TooLarge,
     /// It has no bytes.
     Empty,
+    /// The configuration says so.
+    Excluded,
 }
 
 /// Whether a file is read.

@@ -1,4 +1,7 @@
-//! Searchable documents: one for every issue, merge request and discussion, as canonical text.
+//! Searchable documents, as canonical text: one for every issue, merge request, discussion and commit, and for every
+//! file, with its code entities or sections apart.
+
+mod code;
 
 use jiff::Timestamp;
 
@@ -9,6 +12,8 @@ use crate::{
     id::{NodeId, ThreadId, ThreadKind},
     time::day,
 };
+
+pub use code::{commit_url, lines_url, of_commit, of_file};
 
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
@@ -32,8 +37,8 @@ pub struct Document {
     pub author: Option<String>,
     /// Labels; of a discussion, those of what it belongs to.
     pub labels: Vec<String>,
-    /// State; of a discussion, that of what it belongs to.
-    pub state: State,
+    /// State, of what has one; of a discussion, that of what it belongs to.
+    pub state: Option<State>,
     /// When it was opened or begun.
     pub created_at: Timestamp,
     /// When it last changed; of a discussion, the newest change of a note.
@@ -42,8 +47,13 @@ pub struct Document {
     pub header: String,
     /// The text below the header, in parts that belong together.
     pub parts: Vec<Part>,
-    /// Of an issue or merge request: its text and that of all its discussions, in one. Else empty.
+    /// What full-text search reads if it is not the text: of an issue or merge request that and all its discussions, of
+    /// a commit also the paths and words it touches. Else empty.
     pub whole_text: String,
+    /// Of code and documents: path of the file.
+    pub path: Option<String>,
+    /// Of code and documents: first and last line, from 1.
+    pub lines: Option<(u32, u32)>,
 }
 
 /// A description or a note.
@@ -101,12 +111,14 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         url: thread.web_url.clone(),
         author: thread.author.clone(),
         labels: thread.labels.clone(),
-        state: thread.state,
+        state: Some(thread.state),
         created_at: thread.created_at,
         updated_at: thread.updated_at,
         header: thread.title.clone(),
         parts: vec![Part { attribution: String::new(), body: normalise(&thread.description) }],
         whole_text: String::new(),
+        path: None,
+        lines: None,
     };
     let threads: Vec<Document> = discussions.iter().filter_map(|discussion| of_discussion(discussion, &own)).collect();
     let mut documents = vec![own];

@@ -3,6 +3,7 @@
 use crate::id::NS;
 
 const DCTERMS: &str = "http://purl.org/dc/terms/";
+const OWL: &str = "http://www.w3.org/2002/07/owl#";
 const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
 /// An edge from one node to another. `schema/backstory.ttl` says what each means.
@@ -46,11 +47,49 @@ pub enum Edge {
     Blocks,
     /// Issue → issue.
     Duplicates,
+    /// Commit → file or code entity whose lines it changes.
+    Modifies,
+    /// Commit → file or code entity that it adds.
+    Introduces,
+    /// Commit → file or code entity that it takes away.
+    Removes,
+    /// File or code entity → what it became when it was renamed or moved.
+    ReplacedBy,
+    /// Commit → commit that builds on it.
+    ParentOf,
+    /// Commit → merge commit that brought it to the default branch.
+    MergedBy,
+    /// Person → commit that they made of another's change.
+    Committed,
+    /// Commit → issue, or commit that brought the fault.
+    Fixes,
+    /// Commit → commit or merge request that it undoes.
+    Reverts,
+    /// Commit → commit that it repeats.
+    CherryPickOf,
+    /// Branch or tag → commit.
+    PointsAt,
+    /// File or code entity → code entity in it.
+    Contains,
+    /// Code entity or file → code entity; found by name.
+    Calls,
+    /// File → file; found by name.
+    Imports,
+    /// Type → type; found by name.
+    Implements,
+    /// Type → type; found by name.
+    Extends,
+    /// File or code entity → test; found by name and calls.
+    VerifiedBy,
+    /// File or code entity → what often changes in the same commit.
+    CoEvolvesWith,
+    /// Person by address → person by user name, or by a smaller address.
+    SameAs,
 }
 
 impl Edge {
     /// Every edge.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 38] = [
         Self::Authored,
         Self::AssignedTo,
         Self::WasAssignedTo,
@@ -70,6 +109,25 @@ impl Edge {
         Self::RelatesTo,
         Self::Blocks,
         Self::Duplicates,
+        Self::Modifies,
+        Self::Introduces,
+        Self::Removes,
+        Self::ReplacedBy,
+        Self::ParentOf,
+        Self::MergedBy,
+        Self::Committed,
+        Self::Fixes,
+        Self::Reverts,
+        Self::CherryPickOf,
+        Self::PointsAt,
+        Self::Contains,
+        Self::Calls,
+        Self::Imports,
+        Self::Implements,
+        Self::Extends,
+        Self::VerifiedBy,
+        Self::CoEvolvesWith,
+        Self::SameAs,
     ];
 
     /// Its name, upper case.
@@ -94,6 +152,25 @@ impl Edge {
             Self::RelatesTo => "RELATES_TO",
             Self::Blocks => "BLOCKS",
             Self::Duplicates => "DUPLICATES",
+            Self::Modifies => "MODIFIES",
+            Self::Introduces => "INTRODUCES",
+            Self::Removes => "REMOVES",
+            Self::ReplacedBy => "REPLACED_BY",
+            Self::ParentOf => "PARENT_OF",
+            Self::MergedBy => "MERGED_BY",
+            Self::Committed => "COMMITTED",
+            Self::Fixes => "FIXES",
+            Self::Reverts => "REVERTS",
+            Self::CherryPickOf => "CHERRY_PICK_OF",
+            Self::PointsAt => "POINTS_AT",
+            Self::Contains => "CONTAINS",
+            Self::Calls => "CALLS",
+            Self::Imports => "IMPORTS",
+            Self::Implements => "IMPLEMENTS",
+            Self::Extends => "EXTENDS",
+            Self::VerifiedBy => "VERIFIED_BY",
+            Self::CoEvolvesWith => "CO_EVOLVES_WITH",
+            Self::SameAs => "SAME_AS",
         }
     }
 
@@ -124,6 +201,25 @@ impl Edge {
             Self::RelatesTo => (NS, "relatesTo"),
             Self::Blocks => (NS, "blocks"),
             Self::Duplicates => (NS, "duplicates"),
+            Self::Modifies => (NS, "modifies"),
+            Self::Introduces => (NS, "introduces"),
+            Self::Removes => (NS, "removes"),
+            Self::ReplacedBy => (NS, "replacedBy"),
+            Self::ParentOf => (NS, "parentOf"),
+            Self::MergedBy => (NS, "mergedByCommit"),
+            Self::Committed => (NS, "committer"),
+            Self::Fixes => (NS, "fixes"),
+            Self::Reverts => (NS, "reverts"),
+            Self::CherryPickOf => (NS, "cherryPickOf"),
+            Self::PointsAt => (NS, "pointsAt"),
+            Self::Contains => (NS, "contains"),
+            Self::Calls => (NS, "calls"),
+            Self::Imports => (NS, "imports"),
+            Self::Implements => (NS, "implements"),
+            Self::Extends => (NS, "extends"),
+            Self::VerifiedBy => (NS, "verifiedBy"),
+            Self::CoEvolvesWith => (NS, "coEvolvesWith"),
+            Self::SameAs => (OWL, "sameAs"),
         };
         format!("{namespace}{local}")
     }
@@ -135,7 +231,13 @@ impl Edge {
 
     /// Whether the property points from the edge's end to its start, as `dcterms:creator` does for AUTHORED.
     pub fn reversed(self) -> bool {
-        self == Self::Authored
+        matches!(self, Self::Authored | Self::Committed)
+    }
+
+    /// Whether nobody stated it: it was found by names, counts or likeness.
+    pub fn inferred(self) -> bool {
+        use Edge::{Calls, CoEvolvesWith, Extends, Implements, Imports, SameAs, VerifiedBy};
+        matches!(self, Calls | Imports | Implements | Extends | VerifiedBy | CoEvolvesWith | SameAs)
     }
 }
 

@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{NodeId, ThreadId};
+use crate::{
+    id::{NodeId, ThreadId},
+    repository::{CommitIdentity, InRepository},
+};
 
 /// One object of a forge: the unit that the ledger stores and that owns a named graph.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,10 @@ pub enum Item {
     MergeRequest(MergeRequest),
     /// A discussion with its notes; also one that holds system notes only.
     Discussion(Discussion),
+    /// A person as commits know them.
+    Identity(CommitIdentity),
+    /// Something of a repository.
+    Repository(InRepository),
 }
 
 impl Item {
@@ -35,6 +42,8 @@ impl Item {
             Self::Issue(issue) => issue.id.clone().into(),
             Self::MergeRequest(mr) => mr.id.clone().into(),
             Self::Discussion(discussion) => discussion.node_id(),
+            Self::Identity(identity) => NodeId::person(&identity.key),
+            Self::Repository(record) => record.id(),
         }
     }
 }
@@ -57,12 +66,49 @@ pub enum ItemKind {
     MergeRequest,
     /// A discussion with its notes.
     Discussion,
+    /// A repository.
+    Repository,
+    /// A commit and the code entities it changes.
+    Commit,
+    /// What a merge commit brought.
+    Merge,
+    /// A branch.
+    Branch,
+    /// A tag.
+    Tag,
+    /// A file at the indexed head.
+    File,
+    /// References and tests of a file.
+    FileLinks,
+    /// What changes together.
+    CoChange,
+    /// How central code is.
+    Importance,
+    /// A person as commits know them.
+    Identity,
 }
 
 impl ItemKind {
     /// All kinds, in the order in which a sync meets them.
-    pub const ALL: [Self; 7] =
-        [Self::Project, Self::Person, Self::Label, Self::Milestone, Self::Issue, Self::MergeRequest, Self::Discussion];
+    pub const ALL: [Self; 17] = [
+        Self::Project,
+        Self::Person,
+        Self::Label,
+        Self::Milestone,
+        Self::Issue,
+        Self::MergeRequest,
+        Self::Discussion,
+        Self::Repository,
+        Self::Commit,
+        Self::Merge,
+        Self::Branch,
+        Self::Tag,
+        Self::File,
+        Self::FileLinks,
+        Self::CoChange,
+        Self::Importance,
+        Self::Identity,
+    ];
 
     /// Its name in the ledger.
     pub fn as_str(self) -> &'static str {
@@ -74,12 +120,28 @@ impl ItemKind {
             Self::Issue => "issue",
             Self::MergeRequest => "merge_request",
             Self::Discussion => "discussion",
+            Self::Repository => "repository",
+            Self::Commit => "commit",
+            Self::Merge => "merge",
+            Self::Branch => "branch",
+            Self::Tag => "tag",
+            Self::File => "file",
+            Self::FileLinks => "file_links",
+            Self::CoChange => "co_change",
+            Self::Importance => "importance",
+            Self::Identity => "identity",
         }
     }
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether it is something of a repository, known from its clone.
+    pub fn is_of_repository(self) -> bool {
+        use ItemKind::{Branch, CoChange, Commit, File, FileLinks, Importance, Merge, Repository, Tag};
+        matches!(self, Repository | Commit | Merge | Branch | Tag | File | FileLinks | CoChange | Importance)
     }
 }
 

@@ -15,11 +15,20 @@ pub enum DocumentKind {
     MergeRequest,
     /// A discussion: its notes.
     Discussion,
+    /// A commit: its message.
+    Commit,
+    /// A file: what it says of itself and what is in none of its parts.
+    File,
+    /// A code entity: a function, a type.
+    Code,
+    /// A section of a document.
+    Section,
 }
 
 impl DocumentKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Issue, Self::MergeRequest, Self::Discussion];
+    pub const ALL: [Self; 7] =
+        [Self::Issue, Self::MergeRequest, Self::Discussion, Self::Commit, Self::File, Self::Code, Self::Section];
 
     /// Its name in stores and in JSON.
     pub fn as_str(self) -> &'static str {
@@ -27,7 +36,16 @@ impl DocumentKind {
             Self::Issue => "issue",
             Self::MergeRequest => "merge_request",
             Self::Discussion => "discussion",
+            Self::Commit => "commit",
+            Self::File => "file",
+            Self::Code => "code",
+            Self::Section => "section",
         }
+    }
+
+    /// Whether it is a part of another document: of an issue or merge request, or of a file.
+    pub fn is_part(self) -> bool {
+        matches!(self, Self::Discussion | Self::Code | Self::Section)
     }
 
     /// The kind of that name.

@@ -8,10 +8,17 @@
 //! | discussion | `acme/shop!7~6a9c17` | `node:acme/shop/-/merge_requests/7/discussions/6a9c17` |
 //! | note | `acme/shop!7#note_123` | `node:acme/shop/-/merge_requests/7/notes/123` |
 //! | commit | `acme/shop@1a2b3c4` | `node:acme/shop/-/commits/1a2b3c4` |
+//! | branch | `acme/shop@refs/heads/main` | `node:acme/shop/-/branches/main` |
+//! | tag | `acme/shop@refs/tags/v1` | `node:acme/shop/-/tags/v1` |
 //! | file | `acme/shop:src/a.rs` | `node:acme/shop/-/files/src/a.rs` |
+//! | code entity | `acme/shop:src/a.rs#login` | `node:acme/shop/-/entities/src/a.rs#login` |
+//! | design note of a commit | `acme/shop@1a2b3c4~5` | `node:acme/shop/-/notes/commits/1a2b3c4/5` |
+//! | design note of a file | `acme/shop:src/a.rs~12` | `node:acme/shop/-/notes/files/src/a.rs/12` |
 //! | label | `acme/shop~bug` | `node:acme/shop/-/labels/bug` |
 //! | milestone | `acme/shop%3` | `node:acme/shop/-/milestones/3` |
-//! | person | `@alice` | `person:alice` |
+//! | person | `@alice`, `@alice@example.com` | `person:alice` |
+//!
+//! In the path of a file or entity `%`, `#` and a `~` before digits at its end are written `%25`, `%23` and `%7E`.
 
 use std::{fmt, str::FromStr};
 
@@ -26,6 +33,10 @@ pub const META_GRAPH: &str = "urn:backstory:meta";
 const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
 const GRAPH: &str = "urn:backstory:graph:";
+/// Longest path of a file in an id, in bytes.
+const MAX_PATH: usize = 8192;
+/// Longest name of a branch or tag in an id, in bytes.
+const MAX_NAME: usize = 1024;
 
 /// An issue or a merge request: what a discussion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -137,12 +148,53 @@ pub enum NodeId {
         /// Number within the project.
         iid: u64,
     },
-    /// `@alice`
+    /// `acme/shop@refs/heads/main`
+    Branch {
+        /// Full path of the project.
+        project: String,
+        /// Name without `refs/heads/`.
+        name: String,
+    },
+    /// `acme/shop@refs/tags/v1`
+    Tag {
+        /// Full path of the project.
+        project: String,
+        /// Name without `refs/tags/`.
+        name: String,
+    },
+    /// `acme/shop:src/a.rs#login`
+    Entity {
+        /// Full path of the project.
+        project: String,
+        /// Path of its file.
+        path: String,
+        /// Its qualified name, unique in the file.
+        name: String,
+    },
+    /// `acme/shop@1a2b3c4~5` or `acme/shop:src/a.rs~12`
+    DesignNote {
+        /// Full path of the project.
+        project: String,
+        /// What it stands in.
+        source: NoteSource,
+        /// Its first line there, from 1.
+        line: u32,
+    },
+    /// `@alice`, or `@alice@example.com` for whom commits know by an address.
     Person(String),
 }
 
+/// What a design note stands in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NoteSource {
+    /// The message of the commit of that name.
+    Commit(String),
+    /// The file at that path.
+    File(String),
+}
+
 impl NodeId {
-    /// A person by user name.
+    /// A person by user name or address.
     pub fn person(username: impl Into<String>) -> Self {
         Self::Person(username.into())
     }
@@ -152,12 +204,26 @@ impl NodeId {
         Self::Commit { project: project.into(), sha: sha.to_ascii_lowercase() }
     }
 
+    /// A file by its path.
+    pub fn file(project: impl Into<String>, path: impl Into<String>) -> Self {
+        Self::File { project: project.into(), path: path.into() }
+    }
+
+    /// A code entity by the path of its file and its qualified name.
+    pub fn entity(project: impl Into<String>, path: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::Entity { project: project.into(), path: path.into(), name: name.into() }
+    }
+
     /// The project the node belongs to; people belong to none.
     pub fn project(&self) -> Option<&str> {
         match self {
             Self::Project(project)
             | Self::Commit { project, .. }
             | Self::File { project, .. }
+            | Self::Branch { project, .. }
+            | Self::Tag { project, .. }
+            | Self::Entity { project, .. }
+            | Self::DesignNote { project, .. }
             | Self::Label { project, .. }
             | Self::Milestone { project, .. } => Some(project),
             Self::Thread(thread) | Self::Discussion { thread, .. } | Self::Note { thread, .. } => Some(&thread.project),
@@ -175,6 +241,15 @@ impl NodeId {
             Self::Note { thread, id } => format!("{}/notes/{id}", thread_path(thread)),
             Self::Commit { project, sha } => format!("{}/-/commits/{}", escape(project), escape_segment(sha)),
             Self::File { project, path } => format!("{}/-/files/{}", escape(project), escape(path)),
+            Self::Branch { project, name } => format!("{}/-/branches/{}", escape(project), escape_segment(name)),
+            Self::Tag { project, name } => format!("{}/-/tags/{}", escape(project), escape_segment(name)),
+            Self::Entity { project, path, name } => {
+                format!("{}/-/entities/{}#{}", escape(project), escape(path), escape_segment(name))
+            }
+            Self::DesignNote { project, source, line } => match source {
+                NoteSource::Commit(sha) => format!("{}/-/notes/commits/{sha}/{line}", escape(project)),
+                NoteSource::File(path) => format!("{}/-/notes/files/{}/{line}", escape(project), escape(path)),
+            },
             Self::Label { project, name } => format!("{}/-/labels/{}", escape(project), escape_segment(name)),
             Self::Milestone { project, iid } => format!("{}/-/milestones/{iid}", escape(project)),
             Self::Person(username) => escape_segment(username),
@@ -215,6 +290,22 @@ impl NodeId {
             "merge_requests" => thread(ThreadKind::MergeRequest, rest),
             "commits" => Some(Self::Commit { project, sha: unescape(rest)? }),
             "files" => Some(Self::File { project, path: unescape(rest)? }),
+            "branches" => Some(Self::Branch { project, name: unescape(rest)? }),
+            "tags" => Some(Self::Tag { project, name: unescape(rest)? }),
+            "entities" => {
+                let (path, name) = rest.rsplit_once('#')?;
+                Some(Self::Entity { project, path: unescape(path)?, name: unescape(name)? })
+            }
+            "notes" => {
+                let (kind, rest) = rest.split_once('/')?;
+                let (source, line) = rest.rsplit_once('/')?;
+                let source = match kind {
+                    "commits" => NoteSource::Commit(unescape(source)?),
+                    "files" => NoteSource::File(unescape(source)?),
+                    _ => return None,
+                };
+                Some(Self::DesignNote { project, source, line: line.parse().ok()? })
+            }
             "labels" => Some(Self::Label { project, name: unescape(rest)? }),
             "milestones" => Some(Self::Milestone { project, iid: rest.parse().ok()? }),
             _ => None,
@@ -230,7 +321,14 @@ impl fmt::Display for NodeId {
             Self::Discussion { thread, id } => write!(f, "{thread}~{id}"),
             Self::Note { thread, id } => write!(f, "{thread}#note_{id}"),
             Self::Commit { project, sha } => write!(f, "{project}@{sha}"),
-            Self::File { project, path } => write!(f, "{project}:{path}"),
+            Self::Branch { project, name } => write!(f, "{project}@{BRANCHES}{name}"),
+            Self::Tag { project, name } => write!(f, "{project}@{TAGS}{name}"),
+            Self::File { project, path } => write!(f, "{project}:{}", shown_path(path)),
+            Self::Entity { project, path, name } => write!(f, "{project}:{}#{name}", shown_path(path)),
+            Self::DesignNote { project, source, line } => match source {
+                NoteSource::Commit(sha) => write!(f, "{project}@{sha}~{line}"),
+                NoteSource::File(path) => write!(f, "{project}:{}~{line}", shown_path(path)),
+            },
             Self::Label { project, name } => write!(f, "{project}~{name}"),
             Self::Milestone { project, iid } => write!(f, "{project}%{iid}"),
             Self::Person(username) => write!(f, "@{username}"),
@@ -244,11 +342,33 @@ impl From<ThreadId> for NodeId {
     }
 }
 
+const BRANCHES: &str = "refs/heads/";
+const TAGS: &str = "refs/tags/";
+
+/// A path as it stands in an id, in which it can be told from what follows it.
+pub fn shown_path(path: &str) -> String {
+    let mut shown = path.replace('%', "%25").replace('#', "%23");
+    if let Some((before, digits)) = split_line(&shown) {
+        shown = format!("{before}%7E{digits}");
+    }
+    shown
+}
+
+/// The path that an id shows.
+fn read_path(shown: &str) -> String {
+    shown.replace("%7E", "~").replace("%23", "#").replace("%25", "%")
+}
+
+/// What ends in `~` and digits, in two.
+fn split_line(text: &str) -> Option<(&str, &str)> {
+    text.rsplit_once('~').filter(|(_, digits)| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// A text that is no id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, \
-     group/project@1a2b3c4 for a commit or @name for a person"
+     group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"
 )]
 pub struct InvalidId(pub String);
 
@@ -262,7 +382,7 @@ impl FromStr for NodeId {
 
 fn parse(text: &str) -> Option<NodeId> {
     if let Some(username) = text.strip_prefix('@') {
-        return is_username(username).then(|| NodeId::person(username));
+        return (is_username(username) || is_address(username)).then(|| NodeId::person(username));
     }
     let end = text.find(['#', '!', '@', '~', '%', ':']).unwrap_or(text.len());
     let (project, rest) = text.split_at(end);
@@ -289,12 +409,44 @@ fn parse(text: &str) -> Option<NodeId> {
                 },
             }
         }
-        '@' => is_sha(rest).then(|| NodeId::commit(project, rest)),
+        '@' => parse_revision(project, rest),
         '~' => (!rest.is_empty()).then(|| NodeId::Label { project, name: rest.to_owned() }),
         '%' => Some(NodeId::Milestone { project, iid: rest.parse().ok()? }),
-        ':' => (!rest.is_empty()).then(|| NodeId::File { project, path: rest.to_owned() }),
+        ':' => parse_path(project, rest),
         _ => None,
     }
+}
+
+fn parse_revision(project: String, rest: &str) -> Option<NodeId> {
+    let name = |name: &str| (!name.is_empty() && name.len() <= MAX_NAME).then(|| name.to_owned());
+    if let Some(branch) = rest.strip_prefix(BRANCHES) {
+        return Some(NodeId::Branch { project, name: name(branch)? });
+    }
+    if let Some(tag) = rest.strip_prefix(TAGS) {
+        return Some(NodeId::Tag { project, name: name(tag)? });
+    }
+    match split_line(rest) {
+        Some((sha, line)) if is_sha(sha) => {
+            let source = NoteSource::Commit(sha.to_ascii_lowercase());
+            Some(NodeId::DesignNote { project, source, line: line.parse().ok()? })
+        }
+        _ => is_sha(rest).then(|| NodeId::commit(project, rest)),
+    }
+}
+
+fn parse_path(project: String, rest: &str) -> Option<NodeId> {
+    if rest.is_empty() || rest.len() > MAX_PATH {
+        return None;
+    }
+    if let Some((path, name)) = rest.split_once('#') {
+        let whole = !path.is_empty() && !name.is_empty();
+        return whole.then(|| NodeId::Entity { project, path: read_path(path), name: name.to_owned() });
+    }
+    if let Some((path, line)) = split_line(rest) {
+        let source = NoteSource::File(read_path(path));
+        return Some(NodeId::DesignNote { project, source, line: line.parse().ok()? });
+    }
+    Some(NodeId::File { project, path: read_path(rest) })
 }
 
 /// Whether the text can be a project's full path: parts of letters, digits, `_`, `-` and `.`, joined by `/`.
@@ -313,6 +465,13 @@ pub fn is_username(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']'))
+}
+
+/// Whether the text can be the address that commits know a person by.
+pub fn is_address(text: &str) -> bool {
+    text.len() <= 320
+        && text.split_once('@').is_some_and(|(local, _)| !local.is_empty())
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 /// Whether the text is a full or abbreviated object name.
@@ -378,8 +537,16 @@ mod tests {
             "acme/shop#12#note_302",
             "acme/shop@1a2b3c4",
             "acme/shop:src/a b/ü.rs",
+            "acme/shop:src/a%23%25.rs",
+            "acme/shop:src/a%7E12",
+            "acme/shop:src/a.rs#Store::open~2",
+            "acme/shop:src/a.rs~12",
+            "acme/shop@1a2b3c4~5",
+            "acme/shop@refs/heads/feature/x",
+            "acme/shop@refs/tags/v1.0",
             "acme/shop~to do",
             "acme/shop%3",
+            "@alice@example.com",
             "@alice",
             "@dependabot[bot]",
         ] {
@@ -403,12 +570,26 @@ mod tests {
         fn iri_round_trips_any_label_and_path(name in "\\PC{1,40}", path in "[^\\x00]{1,40}") {
             for id in [
                 NodeId::Label { project: "a/b".into(), name: name.clone() },
-                NodeId::File { project: "a/b".into(), path: path.clone() },
+                NodeId::file("a/b", path.clone()),
+                NodeId::entity("a/b", path.clone(), name.clone()),
+                NodeId::DesignNote { project: "a/b".into(), source: NoteSource::File(path.clone()), line: 7 },
             ] {
                 prop_assert_eq!(NodeId::from_iri(&id.iri()), Some(id.clone()));
                 let mut iri = id.iri().into_bytes().into_iter();
                 let allowed = iri.all(|b| b > b' ' && !b"<>\"{}|\\^`".contains(&b));
                 prop_assert!(allowed);
+            }
+        }
+
+        #[test]
+        fn paths_read_back(path in "[a-z~#%0-9E/]{1,12}", name in "[a-z:~0-9]{1,8}") {
+            let source = NoteSource::File(path.clone());
+            for id in [
+                NodeId::file("a/b", path.clone()),
+                NodeId::entity("a/b", path.clone(), name.clone()),
+                NodeId::DesignNote { project: "a/b".into(), source, line: 7 },
+            ] {
+                prop_assert_eq!(id.to_string().parse(), Ok(id));
             }
         }
 

@@ -18,6 +18,7 @@ pub mod message;
 pub mod people;
 pub mod rank;
 pub mod reference;
+pub mod repository;
 pub mod score;
 pub mod test_files;
 pub mod text;

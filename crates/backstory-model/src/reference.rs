@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_username};
 
@@ -15,7 +16,8 @@ use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_userna
 pub const MAX_TEXT: usize = 1 << 20;
 
 /// Whose syntax a text follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Forge {
     /// GitLab.
     GitLab,

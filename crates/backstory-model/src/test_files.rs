@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Most paths that an index holds; further ones are left out.
 pub const MAX_PATHS: usize = 2_000_000;
 /// Most tests that one file is linked to, surest first.
@@ -16,7 +18,8 @@ pub const MAX_TESTS: usize = 50;
 const LEAST_CONFIDENCE: f32 = 0.1;
 
 /// Kind of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TestKind {
     /// Of one unit of code.
     Unit,
@@ -51,7 +54,8 @@ pub struct TestLink {
 }
 
 /// Which convention links a test to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TestRule {
     /// They stand in one directory, or the test in a directory for tests below it.
     Beside,

@@ -106,6 +106,7 @@ impl Config {
         });
         let settings = Settings {
             forges: forges.collect(),
+            repositories: file.repositories,
             embedding: embed::Settings {
                 provider: file.embedding.provider,
                 model: file.embedding.model,

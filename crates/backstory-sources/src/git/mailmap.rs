@@ -13,12 +13,20 @@ use super::objects::{ObjectError, Objects};
 /// # Errors
 /// If the commit is not there, or the file is larger than [`MAX_MAILMAP`].
 pub fn at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
+    Ok(Mailmap::parse(&text_at(objects, commit)?))
+}
+
+/// The text of the `.mailmap` of a commit, as [`at`] reads it.
+///
+/// # Errors
+/// As [`at`].
+pub fn text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
     match objects.entry(commit, &RepoPath::from_printed(".mailmap")) {
         Ok(entry) if entry.mode.is_file() => {
             let content = objects.blob(entry.id, MAX_MAILMAP as u64)?;
-            Ok(Mailmap::parse(&String::from_utf8_lossy(&content)))
+            Ok(String::from_utf8_lossy(&content).into_owned())
         }
-        Ok(_) | Err(ObjectError::NoSuchPath { .. }) => Ok(Mailmap::default()),
+        Ok(_) | Err(ObjectError::NoSuchPath { .. }) => Ok(String::new()),
         Err(error) => Err(error),
     }
 }

@@ -11,9 +11,11 @@ mod commit_object;
 pub mod divergence;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod graph;
 pub mod history;
 pub mod lineage;
 pub mod mailmap;
+pub mod naming;
 pub mod objects;
 pub mod refs;
 pub mod text_diff;

@@ -128,12 +128,14 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
         url: format!("https://forge/{number}"),
         author: Some(format!("author{}", (2_000.0f64).powf(random.share()) as usize)),
         labels,
-        state: State::ALL[random.below(3)],
+        state: Some(State::ALL[random.below(3)]),
         created_at,
         updated_at: created_at,
         header: title,
         parts: body(&mut random),
         whole_text: String::new(),
+        path: None,
+        lines: None,
     };
     let mut documents = vec![parent.clone()];
     for reply in 1..DOCUMENTS_PER_THREAD {

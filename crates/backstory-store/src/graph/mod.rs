@@ -24,7 +24,7 @@ pub const MAX_ROWS: usize = 20_000;
 /// Quads that a first load writes into one set of the store's files.
 const QUADS_PER_FILE: usize = 200_000;
 /// Version of how items become quads; a graph written by another version is made anew.
-const PROJECTION: u64 = 1;
+const PROJECTION: u64 = 2;
 
 /// What can go wrong with the graph.
 #[derive(Debug, thiserror::Error)]

@@ -26,8 +26,8 @@ pub struct DocumentFacts {
     pub author: Option<Arc<str>>,
     /// Labels.
     pub labels: Vec<Arc<str>>,
-    /// State.
-    pub state: State,
+    /// State, of what has one.
+    pub state: Option<State>,
     /// When it was opened or begun.
     pub created_at: Timestamp,
 }

@@ -17,8 +17,8 @@ use super::{
     error::IndexError,
     facts::DocumentFacts,
     schema::{
-        AUTHOR, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, PROJECT, STATE, TEXT, THREAD,
-        TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
+        AUTHOR, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END, LINE_START, PATH,
+        PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
     },
     types::{NewPassage, StoredDocument},
 };
@@ -31,7 +31,7 @@ pub(super) struct Filterable {
     pub(super) project: String,
     pub(super) author: Option<String>,
     pub(super) labels: Vec<String>,
-    pub(super) state: State,
+    pub(super) state: Option<State>,
     pub(super) created_at: i64,
 }
 
@@ -45,6 +45,8 @@ pub(super) struct DocumentRow {
     updated_at: i64,
     title: String,
     url: String,
+    path: Option<String>,
+    lines: Option<(u32, u32)>,
     text: String,
     search_text: String,
 }
@@ -69,6 +71,8 @@ impl DocumentRow {
             updated_at: document.updated_at.as_millisecond(),
             title: document.title.clone(),
             url: document.url.clone(),
+            path: document.path.clone(),
+            lines: document.lines,
             text,
             search_text,
         };
@@ -80,7 +84,10 @@ impl DocumentRow {
     fn hash(&self) -> String {
         let of = &self.filterable;
         let (created_at, updated_at) = (of.created_at.to_string(), self.updated_at.to_string());
-        let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, of.state.as_str()];
+        let state = of.state.map_or("", State::as_str);
+        let lines = self.lines.map(|(first, last)| format!("{first}-{last}")).unwrap_or_default();
+        let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, state];
+        values.extend([self.path.as_deref().unwrap_or_default(), &lines]);
         values.extend([of.author.as_deref().unwrap_or_default(), if of.author.is_some() { "1" } else { "0" }]);
         values.extend([created_at.as_str(), &updated_at, &self.title, &self.url, &self.text, &self.search_text]);
         values.extend(of.labels.iter().map(String::as_str));
@@ -107,6 +114,9 @@ pub(super) fn documents_batch(rows: &[&DocumentRow]) -> Result<RecordBatch, Inde
         column(rows, |row| &row.search_text),
         column(rows, |row| &row.content_hash),
         column(rows, |row| &row.row_hash),
+        Arc::new(rows.iter().map(|row| row.path.as_deref()).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.0))).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.1))).collect::<Int64Array>()),
     ]);
     RecordBatch::try_new(documents_schema(), columns).map_err(IndexError::store("form rows of documents"))
 }
@@ -121,7 +131,7 @@ fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
         KIND => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.kind.as_str()))),
         PROJECT => column(rows, |row| &row.project),
         AUTHOR => Arc::new(rows.iter().map(|row| row.author.as_deref()).collect::<StringArray>()),
-        STATE => Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.state.as_str()))),
+        STATE => Arc::new(rows.iter().map(|row| row.state.map(State::as_str)).collect::<StringArray>()),
         CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
         _ => {
             let mut labels = ListBuilder::new(StringBuilder::new());
@@ -206,7 +216,8 @@ pub(super) fn with_filter_columns(
 }
 
 /// Columns of a [`StoredDocument`] that its [`DocumentFacts`] do not have.
-pub(super) const STORED_COLUMNS: [&str; 6] = [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH];
+pub(super) const STORED_COLUMNS: [&str; 9] =
+    [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH, PATH, LINE_START, LINE_END];
 
 /// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now.
 pub(super) fn stored_documents(
@@ -216,6 +227,8 @@ pub(super) fn stored_documents(
     let columns = Columns(batch);
     let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];
     let (updated, hashes) = (columns.integer(UPDATED_AT)?, columns.text(CONTENT_HASH)?);
+    let (paths, first, last) = (columns.text(PATH)?, columns.integer(LINE_START)?, columns.integer(LINE_END)?);
+    let line = |lines: &Int64Array, row| lines.is_valid(row).then(|| u32::try_from(lines.value(row)).ok()).flatten();
     let document = |row| {
         let of = facts.get(ids.value(row))?.clone();
         Some(instant(updated.value(row)).map(|updated_at| StoredDocument {
@@ -226,6 +239,8 @@ pub(super) fn stored_documents(
             url: urls.value(row).to_owned(),
             text: texts.value(row).to_owned(),
             content_hash: hashes.value(row).to_owned(),
+            path: paths.is_valid(row).then(|| paths.value(row).to_owned()),
+            lines: line(first, row).zip(line(last, row)),
         }))
     };
     (0..batch.num_rows()).filter_map(document).collect()
@@ -245,7 +260,7 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
                 project: projects.value(row).to_owned(),
                 author: authors.is_valid(row).then(|| authors.value(row).to_owned()),
                 labels: texts(labels, row),
-                state: State::from_name(states.value(row)).ok_or_else(|| unknown("state", states.value(row)))?,
+                state: states.is_valid(row).then(|| state(states.value(row))).transpose()?,
                 created_at: created.value(row),
             })
         })
@@ -254,6 +269,10 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
 
 pub(super) fn kind(name: &str) -> Result<DocumentKind, IndexError> {
     DocumentKind::from_name(name).ok_or_else(|| unknown("kind", name))
+}
+
+fn state(name: &str) -> Result<State, IndexError> {
+    State::from_name(name).ok_or_else(|| unknown("state", name))
 }
 
 fn unknown(what: &str, name: &str) -> IndexError {

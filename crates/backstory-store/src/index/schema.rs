@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns raises `schema`, a change of [`analyzer`]
 /// raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 2, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 3, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -33,6 +33,9 @@ pub(super) const TEXT: &str = "text";
 pub(super) const SEARCH_TEXT: &str = "search_text";
 pub(super) const CONTENT_HASH: &str = "content_hash";
 pub(super) const ROW_HASH: &str = "row_hash";
+pub(super) const PATH: &str = "path";
+pub(super) const LINE_START: &str = "line_start";
+pub(super) const LINE_END: &str = "line_end";
 pub(super) const DOCUMENT: &str = "document";
 pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
@@ -67,6 +70,8 @@ pub(super) fn documents_schema() -> SchemaRef {
     fields.extend(filter_fields());
     fields.push(Field::new(UPDATED_AT, DataType::Int64, false));
     fields.extend([TITLE, URL, TEXT, SEARCH_TEXT, CONTENT_HASH, ROW_HASH].map(text));
+    fields.push(Field::new(PATH, DataType::Utf8, true));
+    fields.extend([LINE_START, LINE_END].map(|name| Field::new(name, DataType::Int64, true)));
     let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_ANALYZER, FORMAT.analyzer.to_string())];
     with_metadata(fields, metadata)
 }
@@ -91,7 +96,7 @@ fn text(name: &str) -> Field {
 
 fn filter_fields() -> impl Iterator<Item = Field> {
     FILTER_COLUMNS.into_iter().map(|name| match name {
-        AUTHOR => Field::new(name, DataType::Utf8, true),
+        AUTHOR | STATE => Field::new(name, DataType::Utf8, true),
         LABELS => Field::new(name, DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))), false),
         CREATED_AT => Field::new(name, DataType::Int64, false),
         _ => text(name),

@@ -104,6 +104,10 @@ pub struct StoredDocument {
     pub text: String,
     /// SHA-256 of the canonical text.
     pub content_hash: String,
+    /// Of code and documents: path of the file.
+    pub path: Option<String>,
+    /// Of code and documents: first and last line, from 1.
+    pub lines: Option<(u32, u32)>,
 }
 
 /// How much of the corpus has vectors.

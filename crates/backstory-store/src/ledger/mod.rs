@@ -1,5 +1,6 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
+mod repositories;
 mod runs;
 mod schema;
 
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
 
+pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
@@ -313,6 +315,59 @@ impl Ledger {
         ))?;
         let rows = statement.query_map([kind.as_str()], raw)?;
         rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// Objects of a kind of a project that are not gone, ordered by key, those after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn items_in(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items
+             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL ORDER BY key LIMIT ?4"
+        ))?;
+        let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
+        statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
+    }
+
+    /// Keys of the objects of a kind of a project that are not gone, in order.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keys(&self, project: &str, kind: ItemKind) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL ORDER BY key",
+        )?;
+        let keys = statement.query_map(params![project, kind.as_str()], |row| row.get(0))?;
+        Ok(keys.collect::<Result<_, _>>()?)
+    }
+
+    /// Keys of the objects of a kind of a project that begin so and are not gone, in order, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keys_beginning(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        beginning: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND key >= ?3 AND key < ?3 || char(1114111)
+             AND payload IS NOT NULL ORDER BY key LIMIT ?4",
+        )?;
+        let bounds = params![project, kind.as_str(), beginning, to_i64(limit as u64)];
+        Ok(statement.query_map(bounds, |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// How many objects of each project and kind there are, without those that are gone.

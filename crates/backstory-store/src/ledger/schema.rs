@@ -43,6 +43,49 @@ const MIGRATIONS: &[&str] = &["
         error       TEXT,
         summary     TEXT    NOT NULL DEFAULT '{}'  -- counts, as JSON
     ) STRICT;
+", "
+    -- Repositories that are indexed.
+    CREATE TABLE repositories (
+        project   TEXT    PRIMARY KEY,             -- full path
+        address   TEXT    NOT NULL,                -- path or URL, without credentials
+        branches  TEXT    NOT NULL,                -- JSON: which ones
+        added_at  INTEGER NOT NULL,                -- ms since 1970
+        synced_at INTEGER,                         -- when it was last indexed to the end
+        indexed   TEXT    NOT NULL,                -- JSON: tip by branch
+        rewritten TEXT    NOT NULL                 -- JSON: commits that no branch reaches any more
+    ) STRICT;
+
+    -- Where the lines of the files at the head of each indexed branch come from; computed from the clone.
+    CREATE TABLE lineage (
+        project TEXT    NOT NULL,
+        branch  TEXT    NOT NULL,
+        path    TEXT    NOT NULL,
+        state   INTEGER NOT NULL,                  -- 0 traced, 1 binary, 2 too large
+        spans   BLOB,                              -- zstd
+        PRIMARY KEY (project, branch, path)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE lineage_heads (
+        project TEXT NOT NULL,
+        branch  TEXT NOT NULL,
+        tip     TEXT NOT NULL,                     -- the commit whose files are in lineage
+        ignored TEXT NOT NULL,                     -- JSON: commits that pass their lines on
+        PRIMARY KEY (project, branch)
+    ) STRICT, WITHOUT ROWID;
+    -- Which lines each commit put in the place of which others; computed from the clone.
+    CREATE TABLE replaced (
+        project TEXT NOT NULL,
+        sha     TEXT NOT NULL,
+        path    TEXT NOT NULL,                     -- after the commit
+        hunks   BLOB NOT NULL,                     -- JSON, zstd
+        PRIMARY KEY (project, sha, path)
+    ) STRICT, WITHOUT ROWID;
+    -- Sums over all commits, kept so that new commits can be added to them.
+    CREATE TABLE derived (
+        project TEXT NOT NULL,
+        name    TEXT NOT NULL,
+        state   BLOB NOT NULL,                     -- JSON, zstd
+        PRIMARY KEY (project, name)
+    ) STRICT, WITHOUT ROWID;
 "];
 
 /// Newest schema version this program knows.

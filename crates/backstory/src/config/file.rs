@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, net::SocketAddr};
 use backstory_engine::{
     embed::Provider,
     model::id::is_project_path,
-    settings::{ForgeKind, Ranking},
+    settings::{ForgeKind, Ranking, Repositories},
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
@@ -33,6 +34,7 @@ const TOKEN_LENGTH: usize = 20;
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) forges: Vec<Forge>,
+    pub(super) repositories: Repositories,
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
     pub(super) data_dir: Option<String>,
@@ -66,6 +68,8 @@ struct FileToml {
     #[serde(default)]
     forge: Vec<Spanned<ForgeToml>>,
     #[serde(default)]
+    repositories: RepositoriesToml,
+    #[serde(default)]
     embedding: EmbeddingToml,
     #[serde(default)]
     search: SearchToml,
@@ -81,6 +85,14 @@ struct ForgeToml {
     token_env: Option<Spanned<String>>,
     projects: Spanned<Vec<Spanned<String>>>,
     requests_per_second: Option<Spanned<u32>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RepositoriesToml {
+    allowed_hosts: Vec<String>,
+    include: Vec<Spanned<String>>,
+    exclude: Vec<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -131,12 +143,6 @@ impl File {
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
         let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(&error))?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
-        // Nothing at all is no mistake: nobody has configured anything yet.
-        if forges.is_empty() && !source.text.trim().is_empty() {
-            return Err(source.wrong_altogether(
-                "there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)",
-            ));
-        }
         if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
             return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
         }
@@ -146,6 +152,7 @@ impl File {
         });
         Ok(Self {
             forges: forges.into_iter().map(|(forge, _)| forge).collect(),
+            repositories: source.repositories(file.repositories)?,
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
@@ -192,6 +199,24 @@ impl Source<'_> {
         };
         let projects = places.iter().map(|(path, _)| path.clone()).collect();
         Ok((Forge { kind, base_url, token_env, projects, requests_per_second }, places))
+    }
+
+    fn repositories(self, repositories: RepositoriesToml) -> Result<Repositories> {
+        Ok(Repositories {
+            allowed_hosts: repositories.allowed_hosts,
+            include: self.globs("include", &repositories.include)?,
+            exclude: self.globs("exclude", &repositories.exclude)?,
+            ssh_agent: std::env::var_os("SSH_AUTH_SOCK"),
+        })
+    }
+
+    fn globs(self, key: &str, globs: &[Spanned<String>]) -> Result<GlobSet> {
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            let built = GlobBuilder::new(glob.get_ref()).literal_separator(true).build();
+            set.add(built.map_err(|error| self.wrong(glob.span(), format!("{key}: {}", error.kind())))?);
+        }
+        set.build().map_err(|error| self.wrong_altogether(&format!("{key}: {}", error.kind())))
     }
 
     fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {

@@ -27,6 +27,14 @@ pub(crate) enum DocumentKind {
     MergeRequest,
     /// A discussion: its notes.
     Discussion,
+    /// A commit: its message.
+    Commit,
+    /// A file: what it says of itself, and what is in none of its parts.
+    File,
+    /// A code entity: a function, a type.
+    Code,
+    /// A section of a document.
+    Section,
 }
 
 /// Kind of a note.
@@ -141,4 +149,42 @@ pub(crate) enum EdgeName {
     Blocks,
     /// Issue → issue.
     Duplicates,
+    /// Commit → file or code entity whose lines it changes.
+    Modifies,
+    /// Commit → file or code entity that it adds.
+    Introduces,
+    /// Commit → file or code entity that it takes away.
+    Removes,
+    /// File or code entity → what it became when it was renamed or moved.
+    ReplacedBy,
+    /// Commit → commit that builds on it.
+    ParentOf,
+    /// Commit → merge commit that brought it to the default branch.
+    MergedBy,
+    /// Person → commit that they made of another's change.
+    Committed,
+    /// Commit → issue, or commit that brought the fault.
+    Fixes,
+    /// Commit → commit or merge request that it undoes.
+    Reverts,
+    /// Commit → commit that it repeats.
+    CherryPickOf,
+    /// Branch or tag → commit.
+    PointsAt,
+    /// File or code entity → code entity in it.
+    Contains,
+    /// Code entity or file → code entity; found by name.
+    Calls,
+    /// File → file; found by name.
+    Imports,
+    /// Type → type; found by name.
+    Implements,
+    /// Type → type; found by name.
+    Extends,
+    /// File or code entity → test; found by name and calls.
+    VerifiedBy,
+    /// File or code entity → what often changes in the same commit.
+    CoEvolvesWith,
+    /// Person by address → person by user name, or by a smaller address.
+    SameAs,
 }

@@ -7,7 +7,7 @@ use backstory_engine::{
 };
 
 use super::{
-    code::{Commit, File},
+    code::{Branch, CodeEntity, Commit, DesignNote, File, Tag},
     conversation::{Discussion, Note},
     edge::{self, EdgeConnection},
     issue::Issue,
@@ -22,7 +22,9 @@ use super::{
 
 /// A node of the graph. Its id is the reference that people write: `acme/shop` for a project, `acme/shop#12` for an
 /// issue, `acme/shop!7` for a merge request, `acme/shop!7~6a9c17` for a discussion, `acme/shop!7#note_123` for a note,
-/// `acme/shop@1a2b3c4` for a commit, `acme/shop:src/a.rs` for a file, `acme/shop~bug` for a label, `acme/shop%3` for a
+/// `acme/shop@1a2b3c4` for a commit, `acme/shop@refs/heads/main` for a branch, `acme/shop@refs/tags/v1` for a tag,
+/// `acme/shop:src/a.rs` for a file, `acme/shop:src/a.rs#login` for a code entity, `acme/shop:src/a.rs~12` and
+/// `acme/shop@1a2b3c4~5` for design notes, `acme/shop~bug` for a label, `acme/shop%3` for a
 /// milestone and `@alice` for a person.
 #[derive(Interface)]
 #[graphql(
@@ -46,8 +48,16 @@ pub(crate) enum Node {
     Note(Note),
     /// A commit.
     Commit(Commit),
+    /// A branch.
+    Branch(Branch),
+    /// A tag.
+    Tag(Tag),
     /// A file.
     File(File),
+    /// A code entity.
+    CodeEntity(CodeEntity),
+    /// A design note.
+    DesignNote(DesignNote),
     /// A label.
     Label(Label),
     /// A milestone.
@@ -68,6 +78,10 @@ impl From<NodeId> for Node {
             NodeId::Note { thread, id } => Self::Note(Note::new(thread, id)),
             NodeId::Commit { project, sha } => Self::Commit(Commit::new(project, sha)),
             NodeId::File { project, path } => Self::File(File::new(project, path)),
+            NodeId::Branch { project, name } => Self::Branch(Branch::new(project, name)),
+            NodeId::Tag { project, name } => Self::Tag(Tag::new(project, name)),
+            NodeId::Entity { project, path, name } => Self::CodeEntity(CodeEntity::new(project, path, name)),
+            NodeId::DesignNote { project, source, line } => Self::DesignNote(DesignNote::new(project, source, line)),
             NodeId::Label { project, name } => Self::Label(Label::new(project, name)),
             NodeId::Milestone { project, iid } => Self::Milestone(Milestone::new(project, iid)),
             NodeId::Person(username) => Self::Person(Person::new(username)),

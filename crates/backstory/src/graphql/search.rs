@@ -82,14 +82,18 @@ pub(crate) struct Hit {
     kind: DocumentKind,
     /// Title; of a discussion, that of what it belongs to.
     title: String,
-    /// Its page at the forge.
-    url: String,
+    /// Its page at the forge; null if there is none.
+    url: Option<String>,
+    /// Of code and documents: path of the file.
+    path: Option<String>,
+    /// Of code and documents: first and last line, from 1.
+    lines: Option<Vec<u32>>,
     /// User name of the author; of a discussion, who began it.
     author: Option<String>,
     /// Full path of the project.
     project: String,
-    /// Where it stands.
-    state: State,
+    /// Where it stands; null for what has no state.
+    state: Option<State>,
     /// Names of its labels.
     labels: Vec<String>,
     /// When it was opened or begun.
@@ -102,7 +106,7 @@ pub(crate) struct Hit {
     score: f32,
     /// The scores that it is made of.
     parts: Vec<ScorePart>,
-    /// Of a discussion: reference of the issue or merge request it belongs to.
+    /// Of a discussion: reference of the issue or merge request it belongs to; of code, of its file.
     parent: Option<ID>,
     /// The document in the graph.
     node: Option<Node>,
@@ -128,10 +132,12 @@ impl From<search::Hit> for Hit {
             id: document.id.into(),
             kind: facts.kind.into(),
             title: document.title,
-            url: document.url,
+            url: Some(document.url).filter(|url| !url.is_empty()),
+            path: document.path,
+            lines: document.lines.map(|(first, last)| vec![first, last]),
             author: facts.author.as_deref().map(str::to_owned),
             project: facts.project.to_string(),
-            state: facts.state.into(),
+            state: facts.state.map(State::from),
             labels: facts.labels.iter().map(ToString::to_string).collect(),
             created_at: facts.created_at.into(),
             updated_at: document.updated_at.into(),

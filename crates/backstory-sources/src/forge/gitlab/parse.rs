@@ -46,6 +46,7 @@ pub fn parse(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result
             let thread = thread_of_key(key, origin).ok_or("its key names no issue or merge request")?;
             Ok(Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, origin)))
         }
+        kind => Err(Reason(format!("no forge has a {}", kind.as_str()))),
     };
     read().map_err(|Reason(reason)| ParseError { kind, key: key.to_owned(), project: origin.project.clone(), reason })
 }

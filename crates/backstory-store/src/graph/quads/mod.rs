@@ -1,5 +1,7 @@
 //! Items as quads: the only place that says which facts of an item become which triples.
 
+mod code;
+
 use backstory_model::{
     edge::Edge,
     entity::{
@@ -8,6 +10,7 @@ use backstory_model::{
     },
     id::{NS, NodeId, ThreadId},
     reference::{Context, Forge, extract, forge_url},
+    repository::CommitIdentity,
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -30,6 +33,8 @@ pub(super) fn of_item(item: &Item, graph: &str) -> Vec<Quad> {
         Item::Issue(issue) => facts.issue(issue),
         Item::MergeRequest(mr) => facts.merge_request(mr),
         Item::Discussion(discussion) => facts.discussion(discussion),
+        Item::Identity(identity) => facts.identity(identity),
+        Item::Repository(record) => facts.repository(record),
     }
     facts.quads
 }
@@ -109,6 +114,17 @@ impl Facts {
         self.text(&id, format!("{FOAF}name"), &person.name);
         if let Some(url) = &person.web_url {
             self.link(&id, url);
+        }
+    }
+
+    fn identity(&mut self, identity: &CommitIdentity) {
+        let id = NodeId::person(&identity.key);
+        self.class(&id, &format!("{FOAF}Person"));
+        for name in &identity.names {
+            self.text(&id, format!("{FOAF}name"), name);
+        }
+        if let Some(person) = &identity.same_as {
+            self.edge(&id, Edge::SameAs, &NodeId::person(person));
         }
     }
 
@@ -277,9 +293,7 @@ impl Facts {
         self.references(id, &NodeId::Thread(discussion.thread.clone()), &note.body, &discussion.web_url);
         let Some(position) = &note.position else { return };
         let project = &discussion.thread.project;
-        let file = NodeId::File { project: project.clone(), path: position.new_path.clone() };
-        self.class(&file, &format!("{NS}File"));
-        self.own(&file, "path", &position.new_path);
+        let file = self.file_node(project, &position.new_path);
         self.edge(id, Edge::CommentsOn, &file);
         self.own(id, "oldPath", &position.old_path);
         if let Some((first, last)) = position.old_lines {

@@ -1,0 +1,274 @@
+//! The files at the indexed head: what they contain, what they refer to, and how central they are.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Mutex, PoisonError},
+};
+
+use backstory_model::{
+    code::{FileAnalysis, LeftOutReason, Selection, TestRole},
+    commit::{RepoPath, Sha},
+    entity::ItemKind,
+    id::NodeId,
+    rank::{Settings, WeightedEdge, pagerank},
+    repository::{CodeLink, CodeLinkKind, FileLinks, FileTest, HeadFile, Importance, code_name},
+    test_files::TestIndex,
+};
+use backstory_sources::{
+    code::{Limits, LinkKind, analyse, left_out_by_path, resolve, select},
+    git::objects::{ObjectError, Objects, TreeFile},
+};
+use backstory_store::ledger::Page;
+use jiff::Timestamp;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::{sync::Work, thread_key};
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+/// Most files of a tree.
+const MAX_FILES: usize = 1_000_000;
+/// Files that are read and written at once.
+const BATCH: usize = 256;
+/// Files of the ledger that are read at once.
+const PAGE: usize = 500;
+/// Files and entities whose rank is kept.
+const MAX_RANKED: usize = 5_000;
+/// Ranks are told in this part of one.
+const MILLIONTHS: f64 = 1_000_000.0;
+
+impl Work<'_> {
+    /// Brings the files of the ledger to a commit. Those are read that `touched` names, with the time of their newest
+    /// change, and those that differ from `before`.
+    pub(super) fn head_files(
+        &mut self,
+        before: Option<Sha>,
+        head: Sha,
+        touched: &HashMap<RepoPath, Timestamp>,
+    ) -> Result<()> {
+        let objects = self.engine.objects(self.project)?;
+        let files: Vec<TreeFile> =
+            objects.list(head, MAX_FILES)?.into_iter().filter(|file| file.mode.is_file()).collect();
+        let known: HashMap<RepoPath, Sha> = match before {
+            Some(before) => objects.list(before, MAX_FILES)?.into_iter().map(|file| (file.path, file.id)).collect(),
+            None => HashMap::new(),
+        };
+        let stored: BTreeSet<String> = self.engine.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();
+        let is_current = |file: &&TreeFile| {
+            known.get(&file.path) == Some(&file.id)
+                && !touched.contains_key(&file.path)
+                && stored.contains(file.path.as_str())
+        };
+        let changed: Vec<&TreeFile> = files.iter().filter(|file| !is_current(file)).collect();
+        self.reporter.phase(format!("{} files", self.project), Some(changed.len() as u64));
+        for batch in changed.chunks(BATCH) {
+            let read = self.read_files(&objects, batch, touched, before.is_some())?;
+            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            for file in read {
+                let thread = thread_key(self.project, &NodeId::file(self.project, file.path.as_str()));
+                page.items.push(self.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
+            }
+            self.commit(&page)?;
+            self.reporter.advance(batch.len() as u64);
+        }
+        let current: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        self.bury(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
+    }
+
+    fn read_files(
+        &self,
+        objects: &Objects,
+        files: &[&TreeFile],
+        touched: &HashMap<RepoPath, Timestamp>,
+        incremental: bool,
+    ) -> Result<Vec<HeadFile>> {
+        let queue = Mutex::new(files.iter().rev().copied().collect::<Vec<_>>());
+        let read = |file: &TreeFile| {
+            let stored = if incremental { self.stored_file(file.path.as_str())? } else { None };
+            let times = [touched.get(&file.path).copied(), stored.map(|stored| stored.changed_at)];
+            let changed_at = times.into_iter().flatten().max().unwrap_or(Timestamp::UNIX_EPOCH);
+            read_file(objects, file, changed_at, &|path| self.engine.is_excluded(path))
+        };
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                match next {
+                    Some(file) => done.push(read(file)?),
+                    None => return Ok(done),
+                }
+            }
+        };
+        let results: Vec<Result<Vec<HeadFile>>> = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..self.threads).map(|_| scope.spawn(work)).collect();
+            let ended = |_| Err(Error::internal("reading files ended with a bug"));
+            handles.into_iter().map(|handle| handle.join().unwrap_or_else(ended)).collect()
+        });
+        let mut files = Vec::new();
+        for result in results {
+            files.extend(result?);
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(files)
+    }
+
+    fn stored_file(&self, path: &str) -> Result<Option<HeadFile>> {
+        let item = self.engine.ledger().item(self.project, ItemKind::File, path)?;
+        Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
+    }
+
+    /// What the files at the head refer to, which tests they have, and how central all of it is.
+    pub(super) fn head_links(&mut self) -> Result<()> {
+        self.reporter.phase(format!("{} references", self.project), None);
+        let mut analyses: BTreeMap<String, FileAnalysis> = BTreeMap::new();
+        let mut paths = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let items = self.engine.ledger().items_in(self.project, ItemKind::File, after.as_deref(), PAGE)?;
+            let Some(last) = items.last() else { break };
+            after = Some(last.key.clone());
+            for item in items {
+                let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
+                paths.push(item.key.clone());
+                if let Some(analysis) = file.and_then(|file| file.analysis) {
+                    analyses.insert(item.key, analysis);
+                }
+            }
+        }
+        let mut found = links_of(&analyses);
+        let tests = TestIndex::new(paths.iter().map(String::as_str));
+        for path in &paths {
+            let tests = tests.tests_of(path);
+            if !tests.is_empty() {
+                found.entry(path.clone()).or_default().tests = tests
+                    .into_iter()
+                    .map(|test| FileTest {
+                        path: test.test,
+                        kind: test.kind,
+                        rule: test.rule,
+                        confidence: test.confidence,
+                    })
+                    .collect();
+            }
+        }
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for (path, links) in &found {
+            page.items.push(self.item(ItemKind::FileLinks, path.clone(), None, None, links));
+        }
+        let ranks = importance(&found);
+        page.items.push(self.item(ItemKind::Importance, "code".to_owned(), None, None, &ranks));
+        self.commit(&page)?;
+        let stored = self.engine.ledger().keys(self.project, ItemKind::FileLinks)?;
+        self.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
+    }
+}
+
+impl Engine {
+    /// Whether the configuration leaves a path out.
+    pub(super) fn is_excluded(&self, path: &str) -> bool {
+        let globs = &self.settings().repositories;
+        (!globs.include.is_empty() && !globs.include.is_match(path)) || globs.exclude.is_match(path)
+    }
+}
+
+fn read_file(
+    objects: &Objects,
+    file: &TreeFile,
+    changed_at: Timestamp,
+    excluded: &dyn Fn(&str) -> bool,
+) -> Result<HeadFile> {
+    let path = file.path.as_str();
+    let mut head = HeadFile {
+        path: file.path.clone(),
+        blob: file.id,
+        bytes: file.size.unwrap_or(0),
+        changed_at,
+        left_out: None,
+        analysis: None,
+    };
+    head.left_out = if excluded(path) { Some(LeftOutReason::Excluded) } else { left_out_by_path(path) };
+    if head.left_out.is_some() {
+        return Ok(head);
+    }
+    let limits = Limits::default();
+    let bytes = match objects.blob(file.id, limits.bytes as u64) {
+        Ok(bytes) => bytes,
+        Err(ObjectError::TooLarge { .. }) => {
+            head.left_out = Some(LeftOutReason::TooLarge);
+            return Ok(head);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match select(path, &bytes, limits) {
+        Selection::Include => head.analysis = Some(analyse(path, &bytes)),
+        Selection::LeftOut(reason) => head.left_out = Some(reason),
+    }
+    Ok(head)
+}
+
+/// The references of every file whose targets were found.
+fn links_of(analyses: &BTreeMap<String, FileAnalysis>) -> BTreeMap<String, FileLinks> {
+    let files: BTreeMap<&str, &FileAnalysis> =
+        analyses.iter().map(|(path, analysis)| (path.as_str(), analysis)).collect();
+    let resolved = resolve(&files);
+    let entity = |file: &str, at: Option<u32>| analyses.get(file)?.code()?.entities.get(at? as usize);
+    let mut found: BTreeMap<String, FileLinks> = BTreeMap::new();
+    for link in &resolved.links {
+        let (from, to) = (&resolved.paths[link.from.file as usize], &resolved.paths[link.to.file as usize]);
+        let (caller, target) = (entity(from, link.from.entity), entity(to, link.to.entity));
+        let links = found.entry(from.clone()).or_default();
+        let is_test = caller.is_some_and(|caller| caller.test == TestRole::Test);
+        if let (LinkKind::Calls, true, Some(caller), Some(target)) = (link.kind, is_test, caller, target)
+            && target.test == TestRole::None
+        {
+            let verified = (caller.qualified_name.clone(), to.clone(), target.qualified_name.clone());
+            if !links.verifies.contains(&verified) {
+                links.verifies.push(verified);
+            }
+        }
+        links.links.push(CodeLink {
+            kind: match link.kind {
+                LinkKind::Calls => CodeLinkKind::Calls,
+                LinkKind::Imports => CodeLinkKind::Imports,
+                LinkKind::Extends => CodeLinkKind::Extends,
+                LinkKind::Implements => CodeLinkKind::Implements,
+            },
+            from: caller.map(|entity| entity.qualified_name.clone()),
+            path: to.clone(),
+            to: target.map(|entity| entity.qualified_name.clone()),
+            confidence: link.confidence,
+            line: link.line,
+        });
+    }
+    found
+}
+
+/// PageRank of files and entities over the references between them, a surer one counting more.
+fn importance(found: &BTreeMap<String, FileLinks>) -> Importance {
+    let mut graph: DiGraph<String, f32> = DiGraph::new();
+    let mut nodes: HashMap<String, NodeIndex> = HashMap::new();
+    let mut node = |graph: &mut DiGraph<String, f32>, name: String| {
+        *nodes.entry(name).or_insert_with_key(|name| graph.add_node(name.clone()))
+    };
+    for (path, links) in found {
+        for link in &links.links {
+            let from = node(&mut graph, code_name(path, link.from.as_deref()));
+            let to = node(&mut graph, code_name(&link.path, link.to.as_deref()));
+            graph.add_edge(from, to, link.confidence);
+        }
+    }
+    let number = |index: NodeIndex| u32::try_from(index.index()).unwrap_or(u32::MAX);
+    let edges: Vec<WeightedEdge> = graph
+        .raw_edges()
+        .iter()
+        .map(|edge| WeightedEdge { from: number(edge.source()), to: number(edge.target()), weight: edge.weight })
+        .collect();
+    let ranks = pagerank(number(NodeIndex::new(graph.node_count())), &edges, Settings::default());
+    let mut ranked: Vec<(u64, &String)> =
+        ranks.iter().zip(graph.node_weights()).map(|(rank, name)| ((rank * MILLIONTHS).round() as u64, name)).collect();
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    ranked.truncate(MAX_RANKED);
+    Importance { ranks: ranked.into_iter().map(|(rank, name)| (name.clone(), rank)).collect() }
+}

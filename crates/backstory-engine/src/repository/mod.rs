@@ -1,0 +1,165 @@
+//! Git repositories: which are indexed, and bringing what they hold into the ledger.
+//!
+//! Everything stored is a function of the commits that the indexed branches reach, so that whatever way led there the
+//! ledger ends the same; only which commits were left behind by a rewritten history depends on what was seen before.
+
+mod add;
+mod co_change;
+mod entities;
+mod head;
+mod lineage;
+mod people;
+mod sync;
+
+pub use add::AddRequest;
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use backstory_model::{
+    commit::Sha,
+    entity::ItemKind,
+    id::NodeId,
+    repository::{Record, Repository, parse},
+};
+use backstory_sources::git::{
+    command::{Git, GitSettings},
+    objects::Objects,
+};
+use backstory_store::ledger::RepositoryEntry;
+
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+};
+
+/// Key of the one repository of a project in the ledger.
+pub(crate) const REPOSITORY: &str = "repository";
+
+/// A repository and how it stands.
+#[derive(Clone, Debug)]
+pub struct RepositoryStatus {
+    /// What is on record.
+    pub entry: RepositoryEntry,
+    /// Branch that HEAD points at.
+    pub default_branch: Option<String>,
+    /// Commits that are indexed.
+    pub commits: u64,
+    /// Files at the indexed head.
+    pub files: u64,
+}
+
+impl RepositoryStatus {
+    /// The commit at the head of the default branch that is indexed.
+    pub fn head(&self) -> Option<Sha> {
+        self.entry.indexed.get(self.default_branch.as_ref()?).copied()
+    }
+}
+
+impl Engine {
+    /// All repositories, by project.
+    pub async fn repositories(&self) -> Result<Vec<RepositoryStatus>> {
+        let engine = self.clone();
+        self.blocking(move || {
+            let counts = engine.ledger().counts()?;
+            let of = |project: &str, kind| counts.get(&(project.to_owned(), kind)).copied().unwrap_or(0);
+            let status = |entry: RepositoryEntry| {
+                let repository = engine.repository_record(&entry.project)?;
+                Ok(RepositoryStatus {
+                    default_branch: repository
+                        .and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned())),
+                    commits: of(&entry.project, ItemKind::Commit),
+                    files: of(&entry.project, ItemKind::File),
+                    entry,
+                })
+            };
+            engine.ledger().repositories()?.into_iter().map(status).collect()
+        })
+        .await
+    }
+
+    /// Where the clone of a project's repository is.
+    pub(crate) fn clone_of(&self, project: &str) -> PathBuf {
+        let name = project.replace('%', "%25").replace('/', "%2F");
+        self.0.data_dir.join("clones").join(format!("{name}.git"))
+    }
+
+    /// The objects of a project's repository. They stay open.
+    pub(crate) fn objects(&self, project: &str) -> Result<Arc<Objects>> {
+        let mut open = self.0.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(objects) = open.get(project) {
+            return Ok(objects.clone());
+        }
+        let objects = Arc::new(Objects::open(&self.clone_of(project))?);
+        open.insert(project.to_owned(), objects.clone());
+        Ok(objects)
+    }
+
+    fn forget_objects(&self, project: &str) {
+        self.0.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(project);
+    }
+
+    /// The git program, looked for once.
+    pub(crate) fn git(&self) -> Result<Git> {
+        if let Some(git) = self.0.git.get() {
+            return Ok(git.clone());
+        }
+        let settings = GitSettings { ssh_agent: self.settings().repositories.ssh_agent.clone(), ..Default::default() };
+        let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
+        Ok(self.0.git.get_or_init(|| found).clone())
+    }
+
+    /// What the ledger knows of a project's repository.
+    pub(crate) fn repository_record(&self, project: &str) -> Result<Option<Arc<Repository>>> {
+        let mut known = self.0.repositories.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(repository) = known.get(project) {
+            return Ok(Some(repository.clone()));
+        }
+        let Some(item) = self.ledger().item(project, ItemKind::Repository, REPOSITORY)? else { return Ok(None) };
+        let damaged = |error: serde_json::Error| Error::internal(format!("the repository of {project}: {error}"));
+        let payload = item.payload.unwrap_or_default();
+        let Record::Repository(repository) = parse(ItemKind::Repository, REPOSITORY, &payload).map_err(damaged)? else {
+            return Ok(None);
+        };
+        let repository = Arc::new(repository);
+        known.insert(project.to_owned(), repository.clone());
+        Ok(Some(repository))
+    }
+
+    pub(crate) fn forget_repository_record(&self, project: &str) {
+        self.0.repositories.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(project);
+    }
+
+    /// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
+    pub(crate) fn commit_record(
+        &self,
+        project: &str,
+        sha: &str,
+    ) -> Result<Option<backstory_model::repository::CommitRecord>> {
+        let item = match self.ledger().item(project, ItemKind::Commit, sha)? {
+            Some(item) => item,
+            None => {
+                let found = self.ledger().keys_beginning(project, ItemKind::Commit, sha, 2)?;
+                let [only] = found.as_slice() else { return Ok(None) };
+                match self.ledger().item(project, ItemKind::Commit, only)? {
+                    Some(item) => item,
+                    None => return Ok(None),
+                }
+            }
+        };
+        match self.parse(&item)? {
+            backstory_model::entity::Item::Repository(of) => match of.record {
+                Record::Commit(record) => Ok(Some(*record)),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The thread of the ledger that a node of a repository stands in: a file or commit by itself.
+pub(crate) fn thread_key(project: &str, id: &NodeId) -> String {
+    id.to_string().strip_prefix(project).unwrap_or_default().to_owned()
+}
+
+/// Tips by the name of their branch.
+pub(crate) type Tips = BTreeMap<String, Sha>;

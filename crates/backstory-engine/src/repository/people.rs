@@ -1,0 +1,123 @@
+//! Who the authors of commits are: their addresses joined with each other and with the users of the forges.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    entity::{Item, ItemKind},
+    people::{ForgeUser, Identity, Mailmap, merge},
+    repository::{CommitIdentity, identity_key},
+};
+use backstory_sources::git::mailmap;
+use backstory_store::ledger::{NewItem, Page};
+use jiff::Timestamp;
+
+use crate::{Engine, error::Result};
+
+/// What the keys of people without an address end in.
+const NO_ADDRESS: &str = "@unknown";
+
+impl Engine {
+    /// Stores the names and addresses that commits have, besides those that are known.
+    pub(super) fn add_identities(&self, found: BTreeSet<(String, String)>) -> Result<()> {
+        let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (name, email) in found {
+            names.entry(identity_key(&name, &email)).or_default().insert(name);
+        }
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for (key, mut names) in names {
+            let known = self.identity(&key)?;
+            if let Some(known) = &known {
+                names.extend(known.names.iter().cloned());
+            }
+            let known = known.unwrap_or(CommitIdentity { key, names: vec![], same_as: None, because: None });
+            page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
+        }
+        self.ledger().commit(&page)?;
+        Ok(())
+    }
+
+    /// A person as commits know them.
+    pub(crate) fn identity(&self, key: &str) -> Result<Option<CommitIdentity>> {
+        let item = self.ledger().item("", ItemKind::Identity, key)?;
+        Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
+    }
+
+    /// Says of every name and address who it is, as far as can be told.
+    pub(crate) async fn link_people(&self) -> Result<()> {
+        let engine = self.clone();
+        self.blocking(move || engine.link_people_now()).await
+    }
+
+    fn link_people_now(&self) -> Result<()> {
+        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        if stored.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<CommitIdentity> =
+            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+        let users = self.forge_users()?;
+        let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
+        let people = merge(&users, &identities, &self.mailmap()?);
+        // The smallest key of each person stands for all, unless they have an account.
+        let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
+        for of in &known {
+            if let Some(person) = identities_of(of).first().and_then(|identity| people.find(identity)) {
+                smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
+            }
+        }
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for of in &known {
+            let person = identities_of(of).first().and_then(|identity| people.find(identity));
+            let same_as = person.and_then(|person| match &person.username {
+                Some(username) => Some(username.clone()),
+                None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
+            });
+            let because = person.filter(|_| same_as.is_some()).and_then(|person| person.weakest);
+            page.items.push(item(&CommitIdentity { same_as, because, ..of.clone() }));
+        }
+        self.ledger().commit(&page)?;
+        Ok(())
+    }
+
+    fn forge_users(&self) -> Result<Vec<ForgeUser>> {
+        let mut users = Vec::new();
+        for item in self.ledger().items_of(ItemKind::Person)? {
+            if let Item::Person(person) = self.parse(&item)? {
+                let forge_id = Some(person.forge_id);
+                users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
+            }
+        }
+        Ok(users)
+    }
+
+    /// The mailmaps of all repositories in one, in the order of their projects.
+    fn mailmap(&self) -> Result<Mailmap> {
+        let mut text = String::new();
+        for entry in self.ledger().repositories()? {
+            let Some(repository) = self.repository_record(&entry.project)? else { continue };
+            let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
+            if let Some(head) = head {
+                text.push_str(&mailmap::text_at(&*self.objects(&entry.project)?, *head)?);
+                text.push('\n');
+            }
+        }
+        Ok(Mailmap::parse(&text))
+    }
+}
+
+fn identities_of(of: &CommitIdentity) -> Vec<Identity> {
+    let email = if of.key.ends_with(NO_ADDRESS) { "" } else { of.key.as_str() };
+    of.names.iter().map(|name| Identity { name: name.clone(), email: email.to_owned() }).collect()
+}
+
+fn item(identity: &CommitIdentity) -> NewItem {
+    NewItem {
+        project: String::new(),
+        kind: ItemKind::Identity,
+        key: identity.key.clone(),
+        thread: None,
+        updated_at: None,
+        redactions: 0,
+        payload: serde_json::to_vec(identity).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,498 @@
+//! What is new in a repository goes into the ledger.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+    thread,
+};
+
+use backstory_model::{
+    commit::{Commit, RepoPath, Sha},
+    entity::ItemKind,
+    id::NodeId,
+    message::{self, Earlier},
+    reference::Context,
+    repository::{CommitRecord, IndexedBranch, Merge, Repository, code_name},
+};
+use backstory_sources::{
+    git::{
+        clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
+        command::{Cancel, Git},
+        graph::CommitGraph,
+        history::{HistoryOptions, Wanted, history},
+        refs::{self, Refs},
+    },
+    redact::redact_json,
+};
+use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{REPOSITORY, Tips, co_change, entities::Outlines, thread_key};
+use crate::{
+    Engine,
+    error::{Error, Result},
+    task::Reporter,
+};
+
+/// Commits that are written at once.
+const BATCH: usize = 256;
+/// Merges, tags and the like that are written at once.
+const SMALL_BATCH: usize = 2_000;
+
+/// What a sync of a repository did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) changes: Changes,
+    pub(crate) gone: u64,
+    pub(crate) redactions: BTreeMap<String, u64>,
+}
+
+/// What of a commit is counted.
+#[derive(Clone, Debug)]
+pub(super) struct Summary {
+    pub(super) files: Vec<String>,
+    pub(super) entities: Vec<String>,
+    touched: Vec<RepoPath>,
+    at: Timestamp,
+    people: [(String, String); 2],
+}
+
+impl Summary {
+    fn of(record: &CommitRecord) -> Self {
+        let commit = &record.commit;
+        let person = |of: &backstory_model::commit::Signature| (of.name.clone(), of.email.clone());
+        // What a merge changes against its first parent was counted with the commits that it brought.
+        let changes = if commit.is_merge() { &[][..] } else { &commit.changes[..] };
+        let name = |path: &RepoPath| code_name(path.as_str(), None);
+        Self {
+            files: changes.iter().map(|change| name(&change.path)).collect(),
+            entities: record
+                .entities
+                .iter()
+                .map(|change| code_name(change.entity.path.as_str(), Some(&change.entity.name)))
+                .collect(),
+            touched: commit.changes.iter().map(|change| change.path.clone()).collect(),
+            at: commit.committer.at,
+            people: [person(&commit.author), person(&commit.committer)],
+        }
+    }
+}
+
+impl Engine {
+    /// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
+    pub(crate) fn sync_repository(
+        &self,
+        entry: &RepositoryEntry,
+        full: bool,
+        reporter: &Reporter,
+        cancel: &Cancel,
+    ) -> Result<Report> {
+        let mut work = Work {
+            engine: self,
+            project: &entry.project,
+            git: self.git()?,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            reporter,
+            cancel,
+            report: Report::default(),
+        };
+        work.run(entry, full)?;
+        Ok(work.report)
+    }
+}
+
+/// The sync of one repository.
+pub(super) struct Work<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) project: &'a str,
+    git: Git,
+    pub(super) threads: usize,
+    pub(super) reporter: &'a Reporter,
+    cancel: &'a Cancel,
+    report: Report,
+}
+
+impl Work<'_> {
+    fn run(&mut self, entry: &RepositoryEntry, full: bool) -> Result<()> {
+        self.reporter.phase(format!("{} fetching", self.project), None);
+        let (state, repository) = self.fetch(entry)?;
+        let refs = refs::read(&self.engine.clone_of(self.project))?;
+        let default = self.default_branch(&refs, &state)?;
+        let tips = wanted(&refs, &entry.branches, &default, self.project)?;
+        self.put_repository(&repository)?;
+        if full || tips != entry.indexed {
+            self.commits_and_code(entry, full, &tips, &default)?;
+        }
+        self.branches(&tips, &default)?;
+        self.tags(&refs)?;
+        self.engine.ledger().put_repository(&RepositoryEntry {
+            synced_at: Some(Timestamp::now()),
+            indexed: tips,
+            // What was left behind was written as it was found.
+            rewritten: self.engine.ledger().repository(self.project)?.map(|of| of.rewritten).unwrap_or_default(),
+            ..entry.clone()
+        })?;
+        Ok(())
+    }
+
+    fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
+        let address = self.engine.check_address(&entry.address)?;
+        let directory = self.engine.clone_of(self.project);
+        let credential = self.engine.credential_for(&address);
+        let request = CloneRequest {
+            address: &address,
+            directory: &directory,
+            more_refs: &[],
+            credential: credential.as_ref(),
+            limits: CloneLimits::default(),
+        };
+        let state = if directory.exists() {
+            fetch(&self.git, request, self.cancel)
+        } else {
+            clone(&self.git, request, self.cancel)
+        }?;
+        let known = self.engine.repository_record(self.project)?;
+        // Read once: what messages mean must not change while they are kept.
+        let (forge, forge_url) = match &known {
+            Some(known) => (known.forge, known.forge_url.clone()),
+            None => self.engine.forge_of(self.project, &address, &entry.address),
+        };
+        let repository = Repository {
+            address: entry.address.clone(),
+            forge,
+            forge_url,
+            default_branch: state.default_branch.as_deref().map(|name| RepoPath::from_bytes(name.as_bytes())),
+            shallow: state.shallow,
+        };
+        Ok((state, repository))
+    }
+
+    fn default_branch(&self, refs: &Refs, state: &CloneState) -> Result<String> {
+        if state.empty || refs.branches.is_empty() {
+            return Err(Error::invalid(format!(
+                "{} has no commit on any branch yet; there is nothing to index before the first one",
+                self.project
+            )));
+        }
+        let head = refs.default_branch.as_ref().map(|name| name.as_str().to_owned());
+        let is_there = |name: &String| refs.branches.iter().any(|branch| branch.name.as_str() == *name);
+        // A HEAD that points nowhere: the usual names, then the first.
+        let usual = ["main", "master", "trunk"].map(str::to_owned);
+        let found = head.into_iter().chain(usual).find(is_there);
+        Ok(found.unwrap_or_else(|| refs.branches[0].name.as_str().to_owned()))
+    }
+
+    fn put_repository(&mut self, repository: &Repository) -> Result<()> {
+        let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
+        self.commit(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
+        self.engine.forget_repository_record(self.project);
+        Ok(())
+    }
+
+    fn commits_and_code(&mut self, entry: &RepositoryEntry, full: bool, tips: &Tips, default: &str) -> Result<()> {
+        let now: BTreeSet<Sha> = tips.values().copied().collect();
+        let all: Vec<Sha> = now.iter().copied().collect();
+        let graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
+        let before: BTreeSet<Sha> = entry.indexed.values().copied().collect();
+        let forward = !full && !before.is_empty() && before.iter().all(|tip| graph.has(*tip));
+        let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
+
+        let known: HashSet<Sha> = match full {
+            true => HashSet::new(),
+            false => self.stored_commits()?,
+        };
+        let mut summaries = self.new_commits(&graph, &known, &all)?;
+        self.mark_rewritten(entry, &graph, &known)?;
+        self.merges(&graph, tips.get(default).copied(), entry, forward)?;
+
+        self.reporter.phase(format!("{} line lineage", self.project), None);
+        self.engine.update_lineage(self.project, tips)?;
+
+        // Commits since the last complete sync, also those that an interrupted one wrote.
+        let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
+        let pending = self.summaries(&pending, &mut summaries)?;
+        let mut touched: HashMap<RepoPath, Timestamp> = HashMap::new();
+        let mut people = BTreeSet::new();
+        for summary in &pending {
+            people.extend(summary.people.iter().cloned());
+            for path in &summary.touched {
+                touched.entry(path.clone()).and_modify(|at| *at = summary.at.max(*at)).or_insert(summary.at);
+            }
+        }
+        self.engine.add_identities(people)?;
+        let old_head = entry.indexed.get(default).copied().filter(|_| forward);
+        if let Some(head) = tips.get(default) {
+            self.head_files(old_head, *head, &touched)?;
+            self.head_links()?;
+        }
+        self.co_change(&graph, &before, &now, forward.then_some(&pending[..]))
+    }
+
+    fn stored_commits(&self) -> Result<HashSet<Sha>> {
+        let keys = self.engine.ledger().keys(self.project, ItemKind::Commit)?;
+        Ok(keys.iter().filter_map(|key| Sha::from_hex(key.as_bytes())).collect())
+    }
+
+    /// Reads and stores the commits that the ledger has not.
+    fn new_commits(
+        &mut self,
+        graph: &CommitGraph,
+        known: &HashSet<Sha>,
+        tips: &[Sha],
+    ) -> Result<HashMap<Sha, Summary>> {
+        let count = graph.order.iter().filter(|commit| !known.contains(*commit)).count();
+        let mut summaries = HashMap::new();
+        if count == 0 {
+            return Ok(summaries);
+        }
+        self.reporter.phase(format!("{} commits", self.project), Some(count as u64));
+        let is_known = known.clone();
+        let wanted = Wanted { tips, except: &[], known: Some(Box::new(move |sha| is_known.contains(&sha))) };
+        let clone = self.engine.clone_of(self.project);
+        let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
+        let mut names: Vec<Sha> = graph.order.clone();
+        names.sort_unstable();
+        let mut outlines = Outlines::default();
+        loop {
+            let batch: Vec<Commit> = commits.by_ref().take(BATCH).collect::<std::result::Result<_, _>>()?;
+            if batch.is_empty() {
+                return Ok(summaries);
+            }
+            self.write_commits(batch, &names, &mut outlines, &mut summaries)?;
+        }
+    }
+
+    fn write_commits(
+        &mut self,
+        commits: Vec<Commit>,
+        names: &[Sha],
+        outlines: &mut Outlines,
+        summaries: &mut HashMap<Sha, Summary>,
+    ) -> Result<()> {
+        let objects = self.engine.objects(self.project)?;
+        let repository = self.repository()?;
+        let context = Context { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
+        let count = commits.len() as u64;
+        let entities = outlines.changes(&objects, &commits, self.threads)?;
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for (commit, entities) in commits.into_iter().zip(entities) {
+            let named = abbreviated(&commit.message, context, names);
+            let record = CommitRecord { commit, entities, named, rewritten: false };
+            summaries.insert(record.commit.sha, Summary::of(&record));
+            page.items.push(self.commit_item(&record));
+        }
+        self.commit(&page)?;
+        self.reporter.advance(count);
+        Ok(())
+    }
+
+    fn commit_item(&mut self, record: &CommitRecord) -> NewItem {
+        let sha = record.commit.sha.to_string();
+        let thread = thread_key(self.project, &NodeId::commit(self.project, &sha));
+        self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record)
+    }
+
+    fn repository(&self) -> Result<Arc<Repository>> {
+        let missing = || Error::internal(format!("the ledger has lost the repository of {}", self.project));
+        self.engine.repository_record(self.project)?.ok_or_else(missing)
+    }
+
+    /// Marks commits that no branch reaches any more, and takes the mark from those that one reaches again.
+    fn mark_rewritten(&mut self, entry: &RepositoryEntry, graph: &CommitGraph, known: &HashSet<Sha>) -> Result<()> {
+        let stored = if known.is_empty() { self.stored_commits()? } else { known.clone() };
+        let left: BTreeSet<Sha> = stored.into_iter().filter(|commit| !graph.has(*commit)).collect();
+        let changed: Vec<Sha> = left.symmetric_difference(&entry.rewritten).copied().collect();
+        for batch in changed.chunks(BATCH) {
+            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            for commit in batch {
+                let Some(mut record) = self.engine.commit_record(self.project, &commit.to_string())? else { continue };
+                record.rewritten = left.contains(commit);
+                page.items.push(self.commit_item(&record));
+            }
+            self.commit(&page)?;
+        }
+        if !changed.is_empty() {
+            let current = self.engine.ledger().repository(self.project)?.unwrap_or_else(|| entry.clone());
+            self.engine.ledger().put_repository(&RepositoryEntry { rewritten: left, ..current })?;
+        }
+        Ok(())
+    }
+
+    /// What each merge brought to the default branch.
+    fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, entry: &RepositoryEntry, forward: bool) -> Result<()> {
+        let default = self.repository()?.default_branch.as_ref().map(|name| name.as_str().to_owned());
+        let old = default.and_then(|default| entry.indexed.get(&default).copied()).filter(|_| forward);
+        let before = old.map(|old| graph.brought(old)).unwrap_or_default();
+        let now = tip.map(|tip| graph.brought(tip)).unwrap_or_default();
+        let mut changed: Vec<Merge> = now
+            .iter()
+            .filter(|(merge, brought)| before.get(*merge) != Some(*brought))
+            .map(|(merge, brought)| Merge { sha: *merge, brought: brought.clone() })
+            .collect();
+        changed.sort_by_key(|merge| merge.sha);
+        for batch in changed.chunks(SMALL_BATCH) {
+            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            for merge in batch {
+                page.items.push(self.item(ItemKind::Merge, merge.sha.to_string(), None, None, merge));
+            }
+            self.commit(&page)?;
+        }
+        let stored = self.engine.ledger().keys(self.project, ItemKind::Merge)?;
+        let is_gone = |key: &String| Sha::from_hex(key.as_bytes()).is_none_or(|sha| !now.contains_key(&sha));
+        self.bury(ItemKind::Merge, stored.into_iter().filter(is_gone))
+    }
+
+    /// Summaries of commits; those that this run has not read come from the ledger.
+    fn summaries(&self, commits: &[Sha], read: &mut HashMap<Sha, Summary>) -> Result<Vec<Summary>> {
+        let mut summaries = Vec::new();
+        for commit in commits {
+            match read.remove(commit) {
+                Some(summary) => summaries.push(summary),
+                None => {
+                    let record = self.engine.commit_record(self.project, &commit.to_string())?;
+                    summaries.extend(record.as_ref().map(Summary::of));
+                }
+            }
+        }
+        Ok(summaries)
+    }
+
+    fn co_change(
+        &mut self,
+        graph: &CommitGraph,
+        before: &BTreeSet<Sha>,
+        now: &BTreeSet<Sha>,
+        new: Option<&[Summary]>,
+    ) -> Result<()> {
+        let counted = co_change::Counted { before, now, new };
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for name in [co_change::FILES, co_change::ENTITIES] {
+            let mut all = || self.summaries(&graph.order, &mut HashMap::new());
+            let pairs = self.engine.co_changes(self.project, name, &counted, &mut all)?;
+            page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
+        }
+        self.commit(&page)
+    }
+
+    fn branches(&mut self, tips: &Tips, default: &str) -> Result<()> {
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        for (name, tip) in tips {
+            let branch = backstory_model::commit::Branch { name: RepoPath::from_printed(name), tip: *tip };
+            let branch = IndexedBranch { branch, default: name == default };
+            page.items.push(self.item(ItemKind::Branch, name.clone(), None, None, &branch));
+        }
+        self.commit(&page)?;
+        let stored = self.engine.ledger().keys(self.project, ItemKind::Branch)?;
+        self.bury(ItemKind::Branch, stored.into_iter().filter(|name| !tips.contains_key(name)))
+    }
+
+    fn tags(&mut self, refs: &Refs) -> Result<()> {
+        for batch in refs.tags.chunks(SMALL_BATCH) {
+            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+            for tag in batch {
+                page.items.push(self.item(ItemKind::Tag, tag.name.as_str().to_owned(), None, None, tag));
+            }
+            self.commit(&page)?;
+        }
+        let current: HashSet<&str> = refs.tags.iter().map(|tag| tag.name.as_str()).collect();
+        let stored = self.engine.ledger().keys(self.project, ItemKind::Tag)?;
+        self.bury(ItemKind::Tag, stored.into_iter().filter(|name| !current.contains(name.as_str())))
+    }
+
+    /// An item of the repository as it is stored, without the secrets in it.
+    pub(super) fn item<T: Serialize>(
+        &mut self,
+        kind: ItemKind,
+        key: String,
+        thread: Option<String>,
+        updated_at: Option<Timestamp>,
+        value: &T,
+    ) -> NewItem {
+        // Records have text keys and finite numbers only.
+        let mut json = serde_json::to_value(value).unwrap_or_default();
+        let found = redact_json(&mut json);
+        for (rule, count) in found.iter() {
+            *self.report.redactions.entry(rule.to_owned()).or_default() += count;
+        }
+        NewItem {
+            project: self.project.to_owned(),
+            kind,
+            key,
+            thread,
+            updated_at,
+            redactions: found.total(),
+            payload: json.to_string().into_bytes(),
+        }
+    }
+
+    pub(super) fn commit(&mut self, page: &Page) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::new(crate::error::ErrorKind::Conflict, "the sync was stopped"));
+        }
+        let changes = self.engine.ledger().commit(page)?;
+        self.report.changes.add(&changes);
+        Ok(())
+    }
+
+    pub(super) fn bury(&mut self, kind: ItemKind, keys: impl Iterator<Item = String>) -> Result<()> {
+        let gone: Vec<_> = keys.map(|key| (self.project.to_owned(), kind, key)).collect();
+        if !gone.is_empty() {
+            self.report.gone += self.engine.ledger().bury(&gone, Timestamp::now())?;
+        }
+        Ok(())
+    }
+}
+
+/// The branches that are to be indexed, with their tips.
+fn wanted(refs: &Refs, branches: &Branches, default: &str, project: &str) -> Result<Tips> {
+    let is_wanted = |name: &str| match branches {
+        Branches::Default => name == default,
+        Branches::Selected(names) => name == default || names.iter().any(|wanted| wanted == name),
+        Branches::All => true,
+    };
+    let tips: Tips = refs
+        .branches
+        .iter()
+        .filter(|branch| is_wanted(branch.name.as_str()))
+        .map(|branch| (branch.name.as_str().to_owned(), branch.tip))
+        .collect();
+    if let Branches::Selected(names) = branches
+        && let Some(missing) = names.iter().find(|name| !tips.contains_key(*name))
+    {
+        let known: Vec<&str> = refs.branches.iter().take(20).map(|branch| branch.name.as_str()).collect();
+        return Err(Error::invalid(format!(
+            "{project} has no branch {missing}; its branches are {}",
+            known.join(", ")
+        )));
+    }
+    Ok(tips)
+}
+
+/// What the abbreviated object names of a message stand for, as far as that is one commit.
+fn abbreviated(message: &str, context: Context<'_>, names: &[Sha]) -> BTreeMap<String, Sha> {
+    let findings = message::read(message, context);
+    let earlier = findings.reverts.iter().chain(&findings.cherry_picks);
+    let earlier = earlier.chain(findings.corrects.iter().map(|correction| &correction.target));
+    let mut texts: Vec<&str> = earlier
+        .filter_map(|earlier| match earlier {
+            Earlier::Commit { project, sha } if project == context.project => Some(sha.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.extend(findings.mentions.iter().filter_map(|mention| match mention {
+        NodeId::Commit { project, sha } if project == context.project => Some(sha.as_str()),
+        _ => None,
+    }));
+    let resolve = |text: &str| {
+        let padded = Sha::from_hex(format!("{text:0<40}").as_bytes())?;
+        let from = names.partition_point(|name| *name < padded);
+        let mut matching = names[from..].iter().take_while(|name| name.to_string().starts_with(text));
+        matching.next().filter(|_| matching.next().is_none()).copied()
+    };
+    texts
+        .into_iter()
+        .filter(|text| text.len() < 40)
+        .filter_map(|text| Some((text.to_owned(), resolve(text)?)))
+        .collect()
+}

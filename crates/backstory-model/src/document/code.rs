@@ -1,0 +1,195 @@
+//! Documents of commits and files.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+};
+
+use super::{Document, MAX_WHOLE_TEXT, Part, normalise};
+use crate::{
+    code::{Content, Lines, Passage},
+    filter::DocumentKind,
+    id::NodeId,
+    message,
+    reference::{Context, Forge},
+    repository::{CommitRecord, HeadFile, identity_key},
+};
+
+/// Words that the diff touches, of a commit, that full-text search reads.
+const MAX_TOUCHED: usize = 100;
+/// Paths of a commit that full-text search reads.
+const MAX_PATHS: usize = 200;
+/// Longest text of one document of a file, in bytes.
+const MAX_TEXT: usize = 64 << 10;
+
+/// The document of a commit; none for a merge that only repeats the text of its merge request.
+pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document> {
+    let commit = &record.commit;
+    if record.rewritten || (commit.is_merge() && !message::read(&commit.message, context).carried_by.is_empty()) {
+        return None;
+    }
+    let (title, body) = commit.message.trim().split_once('\n').unwrap_or((commit.message.trim(), ""));
+    let mut whole_text = format!("{title}\n\n{body}\n");
+    for change in commit.changes.iter().take(MAX_PATHS) {
+        let _ = write!(whole_text, "\n{}", change.path);
+    }
+    for entity in record.entities.iter().take(MAX_TOUCHED) {
+        let _ = write!(whole_text, "\n{}", entity.entity.name);
+    }
+    for word in commit.identifiers.iter().take(MAX_TOUCHED) {
+        let _ = write!(whole_text, " {}", word.name);
+    }
+    let sha = commit.sha.to_string();
+    Some(Document {
+        id: NodeId::commit(context.project, &sha).to_string(),
+        kind: DocumentKind::Commit,
+        project: context.project.to_owned(),
+        parent: None,
+        title: title.trim().to_owned(),
+        url: commit_url(context, &sha),
+        author: Some(identity_key(&commit.author.name, &commit.author.email)),
+        labels: vec![],
+        state: None,
+        created_at: commit.author.at,
+        updated_at: commit.committer.at,
+        header: title.trim().to_owned(),
+        parts: vec![Part { attribution: String::new(), body: normalise(body) }],
+        whole_text,
+        path: None,
+        lines: None,
+    })
+}
+
+/// Address of a commit for people; empty if its repository has no forge.
+pub fn commit_url(context: Context<'_>, sha: &str) -> String {
+    let Context { forge, project, forge_url } = context;
+    match forge {
+        _ if forge_url.is_empty() => String::new(),
+        Forge::GitLab => format!("{forge_url}/{project}/-/commit/{sha}"),
+        Forge::GitHub => format!("{forge_url}/{project}/commit/{sha}"),
+    }
+}
+
+/// Address of lines of a file at a revision for people; empty if its repository has no forge.
+pub fn lines_url(context: Context<'_>, revision: &str, path: &str, lines: Option<(u32, u32)>) -> String {
+    let Context { forge, project, forge_url } = context;
+    let path = path.replace('%', "%25").replace(' ', "%20").replace('#', "%23").replace('?', "%3F");
+    let (blob, range) = match forge {
+        _ if forge_url.is_empty() => return String::new(),
+        Forge::GitLab => ("-/blob", lines.map(|(first, last)| format!("#L{first}-{last}"))),
+        Forge::GitHub => ("blob", lines.map(|(first, last)| format!("#L{first}-L{last}"))),
+    };
+    format!("{forge_url}/{project}/{blob}/{revision}/{path}{}", range.unwrap_or_default())
+}
+
+/// The documents of a file at the indexed head: the file first, then its code entities or sections, each with the
+/// passages that are of it. `text` is what the passages were cut from.
+pub fn of_file(
+    file: &HeadFile,
+    text: &str,
+    passages: &[Passage],
+    context: Context<'_>,
+    revision: &str,
+) -> Vec<Document> {
+    let Some(analysis) = &file.analysis else { return vec![] };
+    let path = file.path.as_str();
+    let base = Document {
+        id: NodeId::file(context.project, path).to_string(),
+        kind: DocumentKind::File,
+        project: context.project.to_owned(),
+        parent: None,
+        title: path.to_owned(),
+        url: lines_url(context, revision, path, None),
+        author: None,
+        labels: vec![],
+        state: None,
+        created_at: file.changed_at,
+        updated_at: file.changed_at,
+        header: path.to_owned(),
+        parts: vec![],
+        whole_text: String::new(),
+        path: Some(path.to_owned()),
+        lines: Some((1, analysis.line_count.max(1))),
+    };
+    let lines: Vec<&str> = text.split('\n').collect();
+    // Passages of one part stand together, in order.
+    let mut parts: BTreeMap<(Option<u32>, Option<u32>), Vec<Lines>> = BTreeMap::new();
+    for passage in passages {
+        parts.entry((passage.entity, passage.section)).or_default().push(passage.lines);
+    }
+    let mut documents = Vec::new();
+    let mut own = Document { parts: bodies(&lines, parts.remove(&(None, None)).unwrap_or_default()), ..base.clone() };
+    let mut names: HashMap<String, u32> = HashMap::new();
+    for ((entity, section), ranges) in parts {
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { continue };
+        let range = (first.first, last.last);
+        let named = match (&analysis.content, entity, section) {
+            (Content::Code(code), Some(entity), _) => code.entities.get(entity as usize).map(|entity| {
+                let header = format!("{path}: {} {}", entity.kind.as_str(), entity.qualified_name);
+                (DocumentKind::Code, entity.qualified_name.clone(), header)
+            }),
+            (Content::Doc(doc), _, Some(section)) => doc.sections.get(section as usize).map(|section| {
+                let heading = section.path.last().map_or("top", String::as_str).trim().to_owned();
+                let header = std::iter::once(path).chain(section.path.iter().map(String::as_str));
+                (DocumentKind::Section, heading, header.collect::<Vec<_>>().join(" › "))
+            }),
+            _ => None,
+        };
+        let Some((kind, name, header)) = named.filter(|(_, name, _)| !name.is_empty()) else { continue };
+        let count = names.entry(name.clone()).or_default();
+        *count += 1;
+        let name = if *count == 1 { name } else { format!("{name}~{count}") };
+        documents.push(Document {
+            id: NodeId::entity(context.project, path, &name).to_string(),
+            kind,
+            parent: Some(base.id.clone()),
+            title: name,
+            url: lines_url(context, revision, path, Some(range)),
+            header,
+            parts: bodies(&lines, ranges),
+            lines: Some(range),
+            ..base.clone()
+        });
+    }
+    own.whole_text = outline(&own, &documents, file);
+    documents.insert(0, own);
+    documents
+}
+
+/// What full-text search reads of a file itself: its path, what it says of itself, the names of its parts, and what is
+/// in none of them.
+fn outline(own: &Document, parts: &[Document], file: &HeadFile) -> String {
+    let mut text = own.title.clone();
+    let code = file.analysis.as_ref().and_then(|analysis| analysis.code());
+    if let Some(doc) = code.and_then(|code| code.doc.as_ref()) {
+        let _ = write!(text, "\n\n{doc}");
+    }
+    for name in parts.iter().map(|part| &part.title) {
+        let _ = write!(text, "\n{name}");
+    }
+    for part in &own.parts {
+        if text.len() + part.body.len() > MAX_WHOLE_TEXT {
+            break;
+        }
+        let _ = write!(text, "\n\n{}", part.body);
+    }
+    text
+}
+
+fn bodies(lines: &[&str], ranges: Vec<Lines>) -> Vec<Part> {
+    let mut left = MAX_TEXT;
+    let mut parts = Vec::new();
+    for range in ranges {
+        let end = (range.last as usize).min(lines.len());
+        let body = normalise(&lines[(range.first.saturating_sub(1) as usize).min(end)..end].join("\n"));
+        if body.is_empty() {
+            continue;
+        }
+        if body.len() > left {
+            break;
+        }
+        left -= body.len();
+        parts.push(Part { attribution: String::new(), body });
+    }
+    parts
+}

@@ -1,0 +1,140 @@
+//! The commits that tips reach and how they hang together, without their content.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    time::Duration,
+};
+
+use backstory_model::commit::Sha;
+
+use super::command::{Cancel, Git, GitError, Limits, Reach};
+
+/// Longest the commits may take to be listed.
+const TIME: Duration = Duration::from_mins(10);
+/// Most bytes that git may write: some 25 million commits.
+const MAX_OUTPUT: usize = 2 << 30;
+
+/// Commits and their parents.
+#[derive(Clone, Debug, Default)]
+pub struct CommitGraph {
+    /// Every commit, parents first.
+    pub order: Vec<Sha>,
+    parents: HashMap<Sha, Vec<Sha>>,
+}
+
+impl CommitGraph {
+    /// Reads what the tips reach.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn read(git: &Git, clone: &Path, tips: &[Sha], cancel: &Cancel) -> Result<Self, GitError> {
+        let input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        let list = git.command(Some(clone), Reach::Nothing, "rev-list").args([
+            "--topo-order",
+            "--reverse",
+            "--parents",
+            "--stdin",
+        ]);
+        let output = list.run_with(input.into_bytes(), Limits { time: TIME, output: MAX_OUTPUT }, cancel)?;
+        let mut graph = Self::default();
+        for line in output.split(|byte| *byte == b'\n') {
+            let mut names = line.split(|byte| *byte == b' ').filter_map(Sha::from_hex);
+            if let Some(commit) = names.next() {
+                graph.order.push(commit);
+                graph.parents.insert(commit, names.collect());
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Whether the commit is among them.
+    pub fn has(&self, commit: Sha) -> bool {
+        self.parents.contains_key(&commit)
+    }
+
+    /// The parents of a commit that are among them, the first one first.
+    pub fn parents(&self, commit: Sha) -> impl Iterator<Item = Sha> + '_ {
+        self.parents.get(&commit).into_iter().flatten().copied().filter(|parent| self.has(*parent))
+    }
+
+    /// Commits that some of them reach, with these.
+    pub fn reach<'a>(&self, from: impl IntoIterator<Item = &'a Sha>) -> HashSet<Sha> {
+        let mut left: Vec<Sha> = from.into_iter().copied().filter(|commit| self.has(*commit)).collect();
+        let mut reached: HashSet<Sha> = left.iter().copied().collect();
+        while let Some(commit) = left.pop() {
+            left.extend(self.parents(commit).filter(|parent| reached.insert(*parent)));
+        }
+        reached
+    }
+
+    /// What each merge on the way to a tip brought: the commits that were reached through it first, without those that
+    /// a merge among them brought. Parents that are the first one of their child count as its own line of history.
+    pub fn brought(&self, tip: Sha) -> HashMap<Sha, Vec<Sha>> {
+        let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
+        let mut seen = HashSet::new();
+        // What is left to do: lines of history, oldest commit last, each with the merge that brought it.
+        let mut lines = vec![(self.line(tip, &seen), None)];
+        while let Some((line, merge)) = lines.last_mut() {
+            let Some(commit) = line.pop() else {
+                lines.pop();
+                continue;
+            };
+            if !seen.insert(commit) {
+                continue;
+            }
+            if let Some(merge) = *merge {
+                brought.entry(merge).or_default().push(commit);
+            }
+            // Later parents are done first, so that the stack takes them in order.
+            let others: Vec<Sha> = self.parents(commit).skip(1).collect();
+            for parent in others.into_iter().rev() {
+                lines.push((self.line(parent, &seen), Some(commit)));
+            }
+        }
+        brought.values_mut().for_each(|commits| commits.sort_unstable());
+        brought
+    }
+
+    /// A commit and its first ancestors up to one that was seen, the oldest last.
+    fn line(&self, tip: Sha, seen: &HashSet<Sha>) -> Vec<Sha> {
+        let first = |commit: &Sha| self.parents(*commit).next();
+        std::iter::successors(Some(tip).filter(|tip| self.has(*tip)), first)
+            .take_while(|commit| !seen.contains(commit))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::{command::GitSettings, fixture::Fixture};
+
+    #[test]
+    fn merges_bring_what_they_reach_first() {
+        let mut origin = Fixture::new();
+        let root = origin.commit("root");
+        origin.switch("feature");
+        let one = origin.commit("one");
+        origin.switch("nested");
+        let nested = origin.commit("nested");
+        origin.git(["checkout", "--quiet", "feature"]);
+        let inner = origin.commit_index("merge nested", &[nested]);
+        let two = origin.commit("two");
+        origin.git(["checkout", "--quiet", "main"]);
+        let outer = origin.commit_index("merge feature", &[two]);
+        let last = origin.commit("last");
+        let git = Git::find(GitSettings::default()).unwrap();
+        let graph = CommitGraph::read(&git, &origin.git_dir(), &[last], &Cancel::default()).unwrap();
+        assert_eq!(graph.order.first(), Some(&root));
+        assert_eq!(graph.order.len(), 7);
+        let brought = graph.brought(last);
+        let sorted = |mut commits: Vec<Sha>| {
+            commits.sort_unstable();
+            commits
+        };
+        assert_eq!(brought.len(), 2);
+        assert_eq!(brought[&outer], sorted(vec![one, inner, two]));
+        assert_eq!(brought[&inner], [nested]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What a repository is called: the path of its project, told from where it comes from.
+
+use std::path::Path;
+
+use backstory_model::id::is_project_path;
+
+/// Where a clone on this machine came from: the address of its `origin`, without credentials.
+pub fn origin_of(path: &Path) -> Option<String> {
+    let repository = git2::Repository::open(path).ok()?;
+    let remote = repository.find_remote("origin").ok()?;
+    remote.url().ok().map(str::to_owned)
+}
+
+/// The repository that a path stands in: its own directory, or that of its working tree.
+pub fn repository_around(path: &Path) -> Option<std::path::PathBuf> {
+    let repository = git2::Repository::discover(path).ok()?;
+    Some(repository.workdir().unwrap_or_else(|| repository.path()).to_owned())
+}
+
+/// Host and path of a remote address: of `https://host/group/project.git` or `git@host:group/project`.
+pub fn host_and_project(address: &str) -> Option<(&str, &str)> {
+    let (host, path) = match address.split_once("://") {
+        Some((scheme, rest)) if matches!(scheme, "http" | "https" | "ssh") => rest.split_once('/')?,
+        Some(_) => return None,
+        None => address.split_once(':').filter(|(host, _)| !host.contains('/'))?,
+    };
+    let host = host.rsplit('@').next()?;
+    let host = if address.contains("://") && !address.starts_with("ssh") { host } else { host.split(':').next()? };
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    (!host.is_empty() && is_project_path(path)).then_some((host, path))
+}
+
+/// A project's path made of the name of a directory.
+pub fn of_directory(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name.strip_suffix(".git").unwrap_or(&name);
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
+    let name: String = name.chars().map(plain).collect();
+    let name = name.trim_matches(['.', '-']);
+    if is_project_path(name) { name.to_owned() } else { "repository".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_tell_the_project() {
+        let cases = [
+            ("https://gitlab.example.com/group/sub/shop.git", Some(("gitlab.example.com", "group/sub/shop"))),
+            ("http://127.0.0.1:8080/acme/shop", Some(("127.0.0.1:8080", "acme/shop"))),
+            ("git@github.com:acme/shop.git", Some(("github.com", "acme/shop"))),
+            ("ssh://git@github.com:22/acme/shop.git", Some(("github.com", "acme/shop"))),
+            ("https://oauth2:token@host/acme/shop", Some(("host", "acme/shop"))),
+            ("/home/ann/shop", None),
+            ("file:///home/ann/shop", None),
+            ("https://host/", None),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(host_and_project(address), expected, "{address}");
+        }
+        assert_eq!(of_directory(Path::new("/home/ann/my shop.git")), "my-shop");
+        assert_eq!(of_directory(Path::new("/")), "repository");
+    }
+}

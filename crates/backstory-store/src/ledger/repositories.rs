@@ -1,0 +1,334 @@
+//! Repositories that are indexed, and what is kept of their clones besides items: lineage of lines, and what commits
+//! replaced. All of it can be computed from the clone again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    commit::Sha,
+    lineage::{Lineage, ReplacedInFile},
+};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use super::{Ledger, LedgerError, MAX_PAYLOAD, ZSTD_LEVEL, bury, time};
+
+/// Which branches of a repository are indexed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Branches {
+    /// The one that HEAD points at.
+    #[default]
+    Default,
+    /// These, besides the default one.
+    Selected(Vec<String>),
+    /// All of them.
+    All,
+}
+
+/// A repository that is indexed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryEntry {
+    /// Full path of the project.
+    pub project: String,
+    /// Path or URL that it is cloned from, without credentials.
+    pub address: String,
+    /// Which branches.
+    pub branches: Branches,
+    /// When it was added.
+    pub added_at: Timestamp,
+    /// When it was last fetched and indexed to the end.
+    pub synced_at: Option<Timestamp>,
+    /// The tips that are indexed, by the name of the branch.
+    pub indexed: BTreeMap<String, Sha>,
+    /// Commits that were indexed and that no indexed branch reaches any more.
+    pub rewritten: BTreeSet<Sha>,
+}
+
+/// What is known of the lines of a regular file at a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredLineage {
+    /// Where they come from.
+    Traced(Lineage),
+    /// It is no text.
+    Binary,
+    /// It has more bytes than are traced.
+    TooLarge,
+}
+
+/// Up to where the lineage of a branch has been computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineageHead {
+    /// The commit whose files' lineage is stored.
+    pub tip: Sha,
+    /// Commits that pass their lines on.
+    pub ignored: Vec<Sha>,
+}
+
+/// How the lineage of a branch changes.
+#[derive(Debug)]
+pub struct LineageUpdate<'a> {
+    /// Full path of the project.
+    pub project: &'a str,
+    /// Name of the branch.
+    pub branch: &'a str,
+    /// Where it stands afterwards.
+    pub head: LineageHead,
+    /// Whether `files` is all there is, not only what differs.
+    pub whole: bool,
+    /// Files by path; `None` for one that is gone.
+    pub files: Vec<(String, Option<StoredLineage>)>,
+}
+
+const TRACED: i64 = 0;
+const BINARY: i64 = 1;
+const TOO_LARGE: i64 = 2;
+
+impl Ledger {
+    /// Every repository, by project.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn repositories(&self) -> Result<Vec<RepositoryEntry>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten FROM repositories ORDER BY project",
+        )?;
+        let rows = statement.query_map([], entry)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The repository of a project.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn repository(&self, project: &str) -> Result<Option<RepositoryEntry>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten FROM repositories WHERE project = ?1",
+        )?;
+        Ok(statement.query_row([project], entry).optional()?)
+    }
+
+    /// Stores a repository in place of that of the same project.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn put_repository(&self, of: &RepositoryEntry) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET address = excluded.address, branches = excluded.branches,
+                added_at = excluded.added_at, synced_at = excluded.synced_at, indexed = excluded.indexed,
+                rewritten = excluded.rewritten",
+            params![
+                of.project,
+                of.address,
+                json(&of.branches),
+                of.added_at.as_millisecond(),
+                of.synced_at.map(|at| at.as_millisecond()),
+                json(&of.indexed),
+                json(&of.rewritten),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Forgets a repository and everything known from it, in one transaction; says how many objects that were.
+    ///
+    /// # Errors
+    /// Nothing is forgotten.
+    pub fn remove_repository(&self, project: &str, at: Timestamp) -> Result<u64, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let items: Vec<(String, String)> = tx
+            .prepare("SELECT kind, key FROM items WHERE project = ?1 AND payload IS NOT NULL")?
+            .query_map([project], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut gone = 0;
+        for (kind, key) in items {
+            let kind = backstory_model::entity::ItemKind::from_name(&kind).filter(|kind| kind.is_of_repository());
+            if let Some(kind) = kind {
+                gone += u64::from(bury(&tx, project, kind, &key, at)?);
+            }
+        }
+        for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
+            tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
+        }
+        tx.commit()?;
+        Ok(gone)
+    }
+
+    /// Where the lineage of a branch stands.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn lineage_head(&self, project: &str, branch: &str) -> Result<Option<LineageHead>, LedgerError> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT tip, ignored FROM lineage_heads WHERE project = ?1 AND branch = ?2")?;
+        let row = statement
+            .query_row(params![project, branch], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+        let head = row.optional()?;
+        // A row that cannot be read is no row: lineage is computed anew.
+        Ok(head.and_then(|(tip, ignored)| {
+            Some(LineageHead { tip: tip.parse().ok()?, ignored: serde_json::from_str(&ignored).ok()? })
+        }))
+    }
+
+    /// Lineage of a file at the head of a branch; `None` if it is not known there.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn lineage(&self, project: &str, branch: &str, path: &str) -> Result<Option<StoredLineage>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT state, spans FROM lineage WHERE project = ?1 AND branch = ?2 AND path = ?3")?;
+        let row = statement.query_row(params![project, branch, path], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+        });
+        Ok(row.optional()?.and_then(|(state, spans)| match state {
+            BINARY => Some(StoredLineage::Binary),
+            TOO_LARGE => Some(StoredLineage::TooLarge),
+            _ => {
+                let bytes = zstd::bulk::decompress(&spans?, MAX_PAYLOAD).ok()?;
+                Some(StoredLineage::Traced(Lineage::from_bytes(&bytes).ok()?))
+            }
+        }))
+    }
+
+    /// Changes the lineage of a branch and says where it stands then, in one transaction.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn update_lineage(&self, update: &LineageUpdate<'_>) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (project, branch) = (update.project, update.branch);
+        if update.whole {
+            tx.execute("DELETE FROM lineage WHERE project = ?1 AND branch = ?2", params![project, branch])?;
+        }
+        {
+            let mut delete = tx.prepare("DELETE FROM lineage WHERE project = ?1 AND branch = ?2 AND path = ?3")?;
+            let mut insert = tx.prepare(
+                "INSERT OR REPLACE INTO lineage (project, branch, path, state, spans) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?;
+            for (path, file) in &update.files {
+                let (state, spans) = match file {
+                    None => {
+                        delete.execute(params![project, branch, path])?;
+                        continue;
+                    }
+                    Some(StoredLineage::Traced(lineage)) => (TRACED, Some(pack(&lineage.to_bytes(), path)?)),
+                    Some(StoredLineage::Binary) => (BINARY, None),
+                    Some(StoredLineage::TooLarge) => (TOO_LARGE, None),
+                };
+                insert.execute(params![project, branch, path, state, spans])?;
+            }
+        }
+        tx.execute(
+            "INSERT OR REPLACE INTO lineage_heads (project, branch, tip, ignored) VALUES (?1, ?2, ?3, ?4)",
+            params![project, branch, update.head.tip.to_string(), json(&update.head.ignored)],
+        )?;
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Forgets the lineage of branches other than these.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keep_lineage_of(&self, project: &str, branches: &[&str]) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known: Vec<String> = tx
+            .prepare("SELECT branch FROM lineage_heads WHERE project = ?1")?
+            .query_map([project], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for branch in known.iter().filter(|branch| !branches.contains(&branch.as_str())) {
+            tx.execute("DELETE FROM lineage WHERE project = ?1 AND branch = ?2", params![project, branch])?;
+            tx.execute("DELETE FROM lineage_heads WHERE project = ?1 AND branch = ?2", params![project, branch])?;
+        }
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// What a commit replaced in a file, by the file's path after it; `None` if nothing is known.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn replaced(&self, project: &str, commit: Sha, path: &str) -> Result<Option<ReplacedInFile>, LedgerError> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT hunks FROM replaced WHERE project = ?1 AND sha = ?2 AND path = ?3")?;
+        let hunks: Option<Vec<u8>> =
+            statement.query_row(params![project, commit.to_string(), path], |row| row.get(0)).optional()?;
+        Ok(hunks.and_then(|hunks| serde_json::from_slice(&zstd::bulk::decompress(&hunks, MAX_PAYLOAD).ok()?).ok()))
+    }
+
+    /// A sum over all commits, as it was stored.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn derived(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached("SELECT state FROM derived WHERE project = ?1 AND name = ?2")?;
+        let state: Option<Vec<u8>> = statement.query_row(params![project, name], |row| row.get(0)).optional()?;
+        Ok(state.and_then(|state| zstd::stream::decode_all(&state[..]).ok()))
+    }
+
+    /// Stores a sum over all commits.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn put_derived(&self, project: &str, name: &str, state: &[u8]) -> Result<(), LedgerError> {
+        let state = pack(state, name)?;
+        self.lock().execute(
+            "INSERT OR REPLACE INTO derived (project, name, state) VALUES (?1, ?2, ?3)",
+            params![project, name, state],
+        )?;
+        Ok(())
+    }
+
+    /// Stores what commits replaced, in one transaction.
+    ///
+    /// # Errors
+    /// Nothing is stored.
+    pub fn put_replaced(&self, project: &str, replaced: &[(Sha, ReplacedInFile)]) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut insert =
+                tx.prepare("INSERT OR REPLACE INTO replaced (project, sha, path, hunks) VALUES (?1, ?2, ?3, ?4)")?;
+            for (commit, file) in replaced {
+                let bytes = serde_json::to_vec(file).unwrap_or_default();
+                insert.execute(params![project, commit.to_string(), &*file.path, pack(&bytes, &file.path)?])?;
+            }
+        }
+        tx.commit()?;
+        Ok(())
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {
+    Ok(RepositoryEntry {
+        project: row.get(0)?,
+        address: row.get(1)?,
+        branches: serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default(),
+        added_at: time(row.get(3)?),
+        synced_at: row.get::<_, Option<i64>>(4)?.map(time),
+        // Without it everything is looked at again.
+        indexed: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default(),
+        rewritten: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+    })
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    // Names and hashes only: nothing that JSON could not hold.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn pack(bytes: &[u8], path: &str) -> Result<Vec<u8>, LedgerError> {
+    zstd::bulk::compress(bytes, ZSTD_LEVEL)
+        .map_err(|error| LedgerError::Payload { item: format!("lineage of {path}"), reason: error.to_string() })
+}
