@@ -2,6 +2,7 @@
 //! or a terminal.
 
 pub mod check;
+pub mod code;
 pub mod embed;
 mod embedding;
 pub mod error;
@@ -13,6 +14,7 @@ pub mod search;
 pub mod settings;
 mod sync;
 pub mod task;
+pub mod trace;
 
 use std::{
     collections::HashMap,

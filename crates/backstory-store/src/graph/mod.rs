@@ -221,7 +221,7 @@ impl Graph {
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
-        let (subject, predicate) = (meta_node(), meta_property(name));
+        let (subject, predicate) = (meta_node(), property(name));
         let quad = self
             .store
             .quads_for_pattern(
@@ -287,6 +287,25 @@ impl Graph {
             .next()
             .transpose()?
             .is_some())
+    }
+
+    /// Nodes whose property of that name has that text, ordered, each once, at most [`MAX_ROWS`].
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn with_text(&self, name: &str, text: &str) -> Result<Vec<NodeId>, GraphError> {
+        let predicate = property(name);
+        let object = Literal::new_simple_literal(text);
+        let mut found = BTreeSet::new();
+        for quad in self
+            .store
+            .quads_for_pattern(None, Some(predicate.as_ref()), Some(TermRef::from(object.as_ref())), None)
+            .take(MAX_ROWS)
+        {
+            let subject = quad?.subject.to_string();
+            found.extend(NodeId::from_iri(subject.trim_matches(['<', '>'])));
+        }
+        Ok(found.into_iter().collect())
     }
 
     /// The edges at a node, ordered by name and other end, each once, at most [`MAX_ROWS`].
@@ -405,15 +424,11 @@ fn meta_node() -> NamedNode {
     NamedNode::new_unchecked(META_GRAPH)
 }
 
-fn meta_property(name: &str) -> NamedNode {
+/// One of backstory's own properties.
+fn property(name: &str) -> NamedNode {
     NamedNode::new_unchecked(format!("{NS}{name}"))
 }
 
 fn meta_quad(name: &str, value: u64) -> Quad {
-    Quad::new(
-        meta_node(),
-        meta_property(name),
-        Literal::new_typed_literal(value.to_string(), xsd::INTEGER),
-        meta_node(),
-    )
+    Quad::new(meta_node(), property(name), Literal::new_typed_literal(value.to_string(), xsd::INTEGER), meta_node())
 }

@@ -19,6 +19,10 @@ macro_rules! query {
 pub const THREADS: Query = query!("threads.rq");
 /// How many issues or merge requests meet the conditions of [`THREADS`].
 pub const THREAD_COUNT: Query = query!("thread_count.rq");
+/// Commits that changed a file or code entity, newest first.
+pub const CHANGES: Query = query!("changes.rq");
+/// Code entities at the indexed head by their name.
+pub const ENTITIES_BY_NAME: Query = query!("entities_by_name.rq");
 /// How many nodes of each class there are.
 pub const NODE_COUNTS: Query = query!("node_counts.rq");
 

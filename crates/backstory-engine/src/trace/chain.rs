@@ -1,0 +1,350 @@
+//! From a commit to the merge request that carried it, and from there to what was said.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    commit::{ChangeStatus, Sha},
+    document::commit_url,
+    edge::Edge,
+    entity::{Item, MergeRequest},
+    id::{NodeId, ThreadId, ThreadKind},
+    message,
+    reference::Context,
+    repository::CommitRecord,
+    text::{snippet, words},
+};
+use backstory_store::graph::Direction;
+
+use super::{Evidence, LineOrigin, Step, Trace, TraceNode};
+use crate::{
+    Engine,
+    error::{Error, Result},
+    read::{ledger_key, not_found},
+};
+
+/// Merge requests of a commit that are followed.
+const MAX_CARRIERS: usize = 2;
+/// Deepest nesting of merges that is followed.
+const MAX_MERGES: usize = 4;
+/// Length of quoted text, in characters.
+pub(super) const QUOTED: usize = 400;
+/// Shortest word that tells one thing from another.
+const MIN_WORD: usize = 4;
+
+/// Words of the code that is asked about, by which texts about it are recognised.
+pub(super) struct Words {
+    words: BTreeSet<String>,
+    symbol: Option<String>,
+}
+
+/// Words that stand in code of any kind.
+const COMMON: &[&str] = &[
+    "bool",
+    "case",
+    "char",
+    "class",
+    "const",
+    "else",
+    "enum",
+    "false",
+    "float",
+    "from",
+    "func",
+    "function",
+    "here",
+    "impl",
+    "import",
+    "include",
+    "int32",
+    "int64",
+    "interface",
+    "long",
+    "match",
+    "none",
+    "null",
+    "package",
+    "private",
+    "public",
+    "return",
+    "self",
+    "short",
+    "size",
+    "static",
+    "string",
+    "struct",
+    "switch",
+    "that",
+    "then",
+    "this",
+    "true",
+    "type",
+    "uint32",
+    "uint64",
+    "unsigned",
+    "void",
+    "when",
+    "while",
+    "with",
+];
+
+impl Words {
+    pub(super) fn of(text: &str, symbol: Option<&str>) -> Self {
+        let telling = |word: &String| word.chars().count() >= MIN_WORD && !COMMON.contains(&word.as_str());
+        let symbol = symbol.map(|symbol| symbol.rsplit(['.', ':']).next().unwrap_or(symbol).to_lowercase());
+        Self { words: words(text).into_iter().filter(telling).collect(), symbol }
+    }
+
+    /// How many of the words a text has.
+    pub(super) fn shared(&self, text: &str) -> usize {
+        let found: BTreeSet<String> = words(text).into_iter().collect();
+        self.words.intersection(&found).count()
+    }
+
+    /// Whether a text names the symbol.
+    pub(super) fn names_symbol(&self, text: &str) -> bool {
+        self.symbol.as_ref().is_some_and(|symbol| words(text).contains(symbol))
+    }
+
+    /// The words as a query.
+    pub(super) fn query(&self) -> String {
+        let mut query = self.words.iter().cloned().collect::<Vec<_>>().join(" ");
+        if let Some(symbol) = &self.symbol {
+            query.push(' ');
+            query.push_str(symbol);
+        }
+        query
+    }
+}
+
+/// A merge request that brought a commit.
+pub(crate) struct Carrier {
+    pub(crate) id: ThreadId,
+    /// The commit it was merged as, if that is another.
+    merge: Option<NodeId>,
+    edge: &'static str,
+}
+
+impl Engine {
+    /// The merge requests that brought a commit, the nearest first.
+    pub(crate) fn carriers(&self, project: &str, commit: Sha) -> Result<Vec<Carrier>> {
+        let own = NodeId::commit(project, &commit.to_string());
+        let mut found: Vec<Carrier> = Vec::new();
+        let mut add = |carrier: Carrier| {
+            if !found.iter().any(|known| known.id == carrier.id) {
+                found.push(carrier);
+            }
+        };
+        for id in self.merged_as(&own)? {
+            add(Carrier { id, merge: None, edge: Edge::MergedAs.name() });
+        }
+        for id in self.graph().with_text("headCommit", &commit.to_string())? {
+            if let NodeId::Thread(id) = id
+                && id.kind == ThreadKind::MergeRequest
+                && self.is_merged(&id)?
+            {
+                add(Carrier { id, merge: None, edge: Edge::PartOf.name() });
+            }
+        }
+        let mut commit = own;
+        for _ in 0..MAX_MERGES {
+            let merges = self.graph().edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
+            let Some(merge) = merges.into_iter().next().map(|end| end.other) else { break };
+            for id in self.merged_as(&merge)? {
+                add(Carrier { id, merge: Some(merge.clone()), edge: Edge::MergedAs.name() });
+            }
+            commit = merge;
+        }
+        Ok(found)
+    }
+
+    fn merged_as(&self, commit: &NodeId) -> Result<Vec<ThreadId>> {
+        let edges = self.graph().edges(commit, Direction::In, Some(Edge::MergedAs))?;
+        Ok(edges
+            .into_iter()
+            .filter_map(|end| match end.other {
+                NodeId::Thread(id) => Some(id),
+                _ => None,
+            })
+            .collect())
+    }
+
+    fn is_merged(&self, id: &ThreadId) -> Result<bool> {
+        Ok(matches!(self.item_now(&id.clone().into())?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some()))
+    }
+
+    /// The item that a node is.
+    pub(super) fn item_now(&self, id: &NodeId) -> Result<Option<Item>> {
+        let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
+        self.ledger().item(&project, kind, &key)?.map(|item| self.parse(&item)).transpose()
+    }
+
+    pub(super) fn from_commit(
+        &self,
+        project: &str,
+        record: &CommitRecord,
+        origins: &[LineOrigin],
+        words: &Words,
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let own = self.commit_step(project, record, origins, words)?;
+        let id = own.node.id.clone();
+        trace.add(own);
+        if record.rewritten {
+            trace.miss(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
+        }
+        let carriers = self.carriers(project, record.commit.sha)?;
+        if carriers.is_empty() {
+            let short = &record.commit.sha.to_string()[..7];
+            trace.miss(format!("commit {short} belongs to no merge request in the index"));
+        }
+        let mut concerned = vec![NodeId::commit(project, &record.commit.sha.to_string())];
+        for carrier in carriers.into_iter().take(MAX_CARRIERS) {
+            let mut from = id.clone();
+            if let Some(merge) = &carrier.merge {
+                if let Some(step) = self.merge_step(project, merge, &from)? {
+                    trace.add(step);
+                }
+                from = merge.to_string();
+            }
+            self.from_merge_request(&carrier, &from, origins, words, trace)?;
+            concerned.push(carrier.id.into());
+        }
+        self.issues_of(&concerned, words, trace)
+    }
+
+    fn commit_step(&self, project: &str, record: &CommitRecord, origins: &[LineOrigin], words: &Words) -> Result<Step> {
+        let commit = &record.commit;
+        let origin = origins.first();
+        let change = commit
+            .changes
+            .iter()
+            .find(|change| origin.is_some_and(|origin| change.path.as_str() == origin.path))
+            .map(|change| change.status);
+        let edge = match change {
+            Some(ChangeStatus::Added | ChangeStatus::Copied) => Edge::Introduces,
+            _ => Edge::Modifies,
+        };
+        let notes = message::design_notes(&commit.message);
+        let body = message::Message::parse(&commit.message).body;
+        // The reason that names the code, else the first reason, else the beginning.
+        let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
+        let text = best.map_or(body.as_str(), |note| note.text.as_str());
+        let node = self.commit_node(project, record)?;
+        Ok(Step {
+            edge: edge.name(),
+            from: None,
+            evidence: Evidence {
+                text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+                url: node.url.clone(),
+                path: origin.map(|origin| origin.path.clone()),
+                lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
+            },
+            node,
+        })
+    }
+
+    fn commit_node(&self, project: &str, record: &CommitRecord) -> Result<TraceNode> {
+        let repository = self.repository_record(project)?;
+        let sha = record.commit.sha.to_string();
+        let url = repository.map(|repository| {
+            commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+        });
+        Ok(TraceNode {
+            id: NodeId::commit(project, &sha).to_string(),
+            kind: "commit",
+            title: record.commit.title().to_owned(),
+            url: url.filter(|url| !url.is_empty()),
+        })
+    }
+
+    fn merge_step(&self, project: &str, merge: &NodeId, from: &str) -> Result<Option<Step>> {
+        let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
+        let Some(record) = self.commit_record(project, sha)? else { return Ok(None) };
+        let node = self.commit_node(project, &record)?;
+        let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
+        Ok(Some(Step { edge: Edge::MergedBy.name(), from: Some(from.to_owned()), node, evidence }))
+    }
+
+    fn from_merge_request(
+        &self,
+        carrier: &Carrier,
+        from: &str,
+        origins: &[LineOrigin],
+        words: &Words,
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let id: NodeId = carrier.id.clone().into();
+        let Some(Item::MergeRequest(mr)) = self.item_now(&id)? else {
+            trace.miss(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
+            trace.add(Step {
+                edge: carrier.edge,
+                from: Some(from.to_owned()),
+                node: TraceNode { id: id.to_string(), kind: "merge_request", title: String::new(), url: None },
+                evidence: Evidence::default(),
+            });
+            return Ok(());
+        };
+        trace.add(merge_request_step(&mr, carrier.edge, from, words));
+        self.discussions_about(&mr, origins, words, trace)
+    }
+
+    /// What is behind a node that is no code.
+    pub(super) fn trace_node(&self, id: &NodeId) -> Result<Trace> {
+        let mut trace = Trace { project: id.project().unwrap_or_default().to_owned(), ..Trace::default() };
+        if let Ok(place) = self.place(id.project(), None) {
+            trace.indexed = place.indexed();
+        }
+        match id {
+            NodeId::Commit { project, sha } => {
+                let record = self.commit_record(project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
+                trace.rev = Some(record.commit.sha);
+                let words = Words::of(record.commit.title(), None);
+                self.from_commit(project, &record, &[], &words, &mut trace)?;
+            }
+            NodeId::Thread(thread) => self.trace_thread(thread, &mut trace)?,
+            NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => self.trace_thread(thread, &mut trace)?,
+            other => {
+                return Err(Error::invalid(format!(
+                    "{other} has no reasons behind it; ask about code, a commit, a merge request or an issue"
+                )));
+            }
+        }
+        Ok(trace)
+    }
+
+    fn trace_thread(&self, thread: &ThreadId, trace: &mut Trace) -> Result<()> {
+        let id: NodeId = thread.clone().into();
+        match self.item_now(&id)? {
+            Some(Item::MergeRequest(mr)) => {
+                let words = Words::of(&mr.thread.title, None);
+                trace.add(merge_request_step(&mr, Edge::MergedAs.name(), "", &words));
+                self.discussions_about(&mr, &[], &words, trace)?;
+                self.issues_of(&[id], &words, trace)
+            }
+            Some(Item::Issue(issue)) => {
+                let words = Words::of(&issue.thread.title, None);
+                trace.add(self.issue_step(&issue, Edge::References, "", &words));
+                self.solutions_of(&id, &words, trace)
+            }
+            _ => Err(not_found("issue or merge request", &id.to_string())),
+        }
+    }
+}
+
+fn merge_request_step(mr: &MergeRequest, edge: &'static str, from: &str, words: &Words) -> Step {
+    Step {
+        edge,
+        from: Some(from.to_owned()).filter(|from| !from.is_empty()),
+        node: TraceNode {
+            id: mr.id.to_string(),
+            kind: "merge_request",
+            title: mr.thread.title.clone(),
+            url: Some(mr.thread.web_url.clone()),
+        },
+        evidence: Evidence {
+            text: Some(snippet(&mr.thread.description, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            url: Some(mr.thread.web_url.clone()),
+            ..Evidence::default()
+        },
+    }
+}

@@ -1,0 +1,146 @@
+//! From lines to the commits that wrote them.
+
+use std::collections::BTreeMap;
+
+use backstory_model::{
+    commit::{RepoPath, Sha},
+    lineage::Lineage,
+    repository::CommitRecord,
+};
+
+use super::{LineOrigin, MAX_LINES, MAX_TRACED, Trace, TraceRequest, chain::Words, seen_through, target::Place};
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+/// Lines that are shown.
+const SHOWN: usize = 12;
+/// Largest file whose lines are shown, in bytes.
+const MAX_FILE: u64 = 4 << 20;
+
+impl Engine {
+    pub(super) fn trace_lines(
+        &self,
+        request: &TraceRequest,
+        place: &Place,
+        path: &str,
+        lines: Option<(u32, u32)>,
+    ) -> Result<Trace> {
+        let lineage = self.lineage_at(place, path)?;
+        let range = checked(path, lines, lineage.lines())?;
+        let mut trace = self.begin(place, path, range);
+        // A whole file is asked about by its path alone.
+        if lines.is_none() {
+            (trace.line, trace.end_line, trace.text) = (None, None, None);
+        }
+        self.follow(request, place, &lineage, range, &mut trace)?;
+        Ok(trace)
+    }
+
+    pub(super) fn trace_symbol(&self, request: &TraceRequest, place: &Place, path: &str, name: &str) -> Result<Trace> {
+        let symbol = self.symbol(place, path, name)?;
+        let lineage = self.lineage_at(place, path)?;
+        let range = checked(path, Some((symbol.lines.first, symbol.lines.last)), lineage.lines())?;
+        let mut trace = self.begin(place, path, range);
+        trace.symbol = Some(symbol.qualified_name);
+        self.follow(request, place, &lineage, range, &mut trace)?;
+        Ok(trace)
+    }
+
+    fn begin(&self, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
+        let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
+            let until = (last as usize).min(first as usize + SHOWN - 1);
+            place.objects.lines(entry.id, first as usize..until + 1, MAX_FILE)
+        });
+        Trace {
+            project: place.project().to_owned(),
+            path: Some(path.to_owned()),
+            line: Some(first),
+            end_line: Some(last),
+            rev: Some(place.commit),
+            indexed: place.indexed(),
+            text: text.ok().map(|lines| {
+                let (text, _) = backstory_sources::redact::redact(&lines.text);
+                text.trim_end_matches('\n').to_owned()
+            }),
+            ..Trace::default()
+        }
+    }
+
+    /// From the lines to the commits that wrote most of them, and on from there.
+    fn follow(
+        &self,
+        request: &TraceRequest,
+        place: &Place,
+        lineage: &Lineage,
+        (first, last): (u32, u32),
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let mut records: BTreeMap<Sha, Option<CommitRecord>> = BTreeMap::new();
+        let mut shares: BTreeMap<Sha, u32> = BTreeMap::new();
+        for origin in lineage.origins(first, last - first + 1) {
+            let commit = origin.source.commit;
+            if let std::collections::btree_map::Entry::Vacant(slot) = records.entry(commit) {
+                slot.insert(self.commit_record(place.project(), &commit.to_string())?);
+            }
+            *shares.entry(commit).or_default() += origin.lines;
+            let record = records.get(&commit).and_then(Option::as_ref);
+            trace.origins.push(LineOrigin {
+                start: origin.start,
+                lines: origin.lines,
+                commit,
+                path: origin.source.path.to_string(),
+                line: origin.line,
+                author: record.map(|record| record.commit.author.name.clone()).unwrap_or_default(),
+                date: record.map(|record| record.commit.author.at).unwrap_or_default(),
+                title: record.map(|record| record.commit.title().to_owned()).unwrap_or_default(),
+                seen_through: seen_through(origin.seen),
+            });
+        }
+        let mut commits: Vec<(u32, Sha)> = shares.into_iter().map(|(commit, lines)| (lines, commit)).collect();
+        // Most lines first, then the newest.
+        let date = |commit: &Sha| records.get(commit).and_then(|record| Some(record.as_ref()?.commit.author.at));
+        commits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| date(&b.1).cmp(&date(&a.1))).then(a.1.cmp(&b.1)));
+        let of = |commit: Sha| trace.origins.iter().find(|origin| origin.commit == commit).cloned();
+        trace.origin = commits.first().and_then(|(_, commit)| of(*commit));
+        if commits.len() > MAX_TRACED {
+            trace.missing.push(format!(
+                "the lines come from {} commits; the {MAX_TRACED} with most lines are followed",
+                commits.len()
+            ));
+        }
+        let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
+        for (_, commit) in commits.into_iter().take(MAX_TRACED) {
+            let Some(Some(record)) = records.get(&commit) else {
+                trace.miss(format!("commit {commit} is not in the index; run 'backstory sync'"));
+                continue;
+            };
+            let origins: Vec<LineOrigin> =
+                trace.origins.iter().filter(|origin| origin.commit == commit).cloned().collect();
+            self.from_commit(place.project(), record, &origins, &words, trace)?;
+        }
+        if let Some(origin) = trace.origin.clone() {
+            trace.earlier = self.earlier(place, &origin, request.earlier)?;
+        }
+        Ok(())
+    }
+}
+
+fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u32)> {
+    if count == 0 {
+        return Err(Error::invalid(format!("{path} is empty; it has no lines to explain")));
+    }
+    let Some((first, last)) = lines else { return Ok((1, count.min(MAX_LINES))) };
+    if first == 0 || last < first {
+        return Err(Error::invalid(format!("{first}-{last} are no lines; lines count from 1, the first one first")));
+    }
+    if first > count || last > count {
+        let line = if first > count { first } else { last };
+        return Err(Error::invalid(format!("{path} has {count} lines; there is no line {line}")));
+    }
+    if last - first >= MAX_LINES {
+        return Err(Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines; ask about fewer")));
+    }
+    Ok((first, last))
+}

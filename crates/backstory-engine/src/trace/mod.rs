@@ -1,0 +1,245 @@
+//! Why is this code like this: from lines to the commit that wrote them, the merge request that carried it, the
+//! discussion on that very hunk, and the issue behind it. A trace only reads what a sync has computed.
+
+mod chain;
+mod earlier;
+mod lines;
+mod reasons;
+mod target;
+
+use backstory_model::{commit::Sha, id::NodeId, lineage::Seen};
+use jiff::Timestamp;
+use serde::Serialize;
+
+pub use target::Target;
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+/// Most lines that are asked about at once.
+pub const MAX_LINES: u32 = 10_000;
+/// Most earlier versions that are told.
+pub const MAX_EARLIER: usize = 100;
+/// Earlier versions that are told unless the request says how many.
+pub const DEFAULT_EARLIER: usize = 5;
+/// Commits that are traced, of lines that come from several: those with most lines.
+const MAX_TRACED: usize = 3;
+
+/// What to trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceRequest {
+    /// Full path of the project; may be absent where there is only one repository.
+    pub project: Option<String>,
+    /// The lines, symbol or node.
+    pub target: Target,
+    /// Branch, tag or commit at which the path and lines are; the indexed head if absent.
+    pub rev: Option<String>,
+    /// Most earlier versions, at most [`MAX_EARLIER`].
+    pub earlier: usize,
+}
+
+/// How fresh the answer is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Indexed {
+    /// The indexed commit at the head of the default branch.
+    pub commit: Option<Sha>,
+    /// When the repository was last fetched and indexed.
+    pub synced_at: Option<Timestamp>,
+}
+
+/// Where lines come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LineOrigin {
+    /// First line that was asked about.
+    pub start: u32,
+    /// How many lines.
+    pub lines: u32,
+    /// The commit that wrote them.
+    pub commit: Sha,
+    /// Path of the file then.
+    pub path: String,
+    /// First line then.
+    pub line: u32,
+    /// Who wrote them: the name in the commit.
+    pub author: String,
+    /// When.
+    pub date: Timestamp,
+    /// First line of the commit's message.
+    pub title: String,
+    /// What was seen through: `moved`, `copied`, `ignored revision`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seen_through: Vec<&'static str>,
+}
+
+/// A node of the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceNode {
+    /// Its reference.
+    pub id: String,
+    /// What it is: `commit`, `merge_request`, `discussion`, `issue`, `design_note`.
+    pub kind: &'static str,
+    /// Its title; of a discussion, who began it and when.
+    pub title: String,
+    /// Address for people.
+    pub url: Option<String>,
+}
+
+/// What shows that an edge holds, or why the node matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// Words quoted from the node.
+    pub text: Option<String>,
+    /// Where they stand, for people.
+    pub url: Option<String>,
+    /// File that the words are about.
+    pub path: Option<String>,
+    /// Lines of it, from 1.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// A step from a node to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// Name of the edge.
+    pub edge: &'static str,
+    /// Reference of the node it starts from; none for the lines themselves.
+    pub from: Option<String>,
+    /// The node it leads to.
+    pub node: TraceNode,
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+/// An earlier version of the line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EarlierVersion {
+    /// The commit that wrote it.
+    pub commit: Sha,
+    /// Path of the file then.
+    pub path: String,
+    /// First line then.
+    pub line: u32,
+    /// How many lines.
+    pub lines: u32,
+    /// Who wrote it: the name in the commit.
+    pub author: String,
+    /// When.
+    pub date: Timestamp,
+    /// First line of the commit's message.
+    pub title: String,
+    /// The lines as they were.
+    pub text: String,
+    /// Merge requests that carried the commit.
+    pub merge_requests: Vec<String>,
+    /// The commit that replaced it.
+    pub replaced_by: Sha,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trace {
+    /// Full path of the project.
+    pub project: String,
+    /// Path that was asked about.
+    pub path: Option<String>,
+    /// First line that was asked about.
+    pub line: Option<u32>,
+    /// Last line that was asked about.
+    pub end_line: Option<u32>,
+    /// Qualified name of the symbol that was asked about.
+    pub symbol: Option<String>,
+    /// The commit at which they are.
+    pub rev: Option<Sha>,
+    /// The lines, at most a few.
+    pub text: Option<String>,
+    /// How fresh the answer is.
+    pub indexed: Indexed,
+    /// Where most of the lines come from.
+    pub origin: Option<LineOrigin>,
+    /// Where all of them come from, in order.
+    pub origins: Vec<LineOrigin>,
+    /// From the lines to the reasons, the best first.
+    pub chain: Vec<Step>,
+    /// References of merge requests, the most relevant first.
+    pub merge_requests: Vec<String>,
+    /// References of issues, the most relevant first.
+    pub issues: Vec<String>,
+    /// References of discussions, the most relevant first.
+    pub discussions: Vec<String>,
+    /// Earlier versions, the newest first.
+    pub earlier: Vec<EarlierVersion>,
+    /// What could not be found, a sentence each.
+    pub missing: Vec<String>,
+}
+
+impl Trace {
+    fn add(&mut self, step: Step) {
+        if self.chain.iter().any(|known| known.node.id == step.node.id) {
+            return;
+        }
+        let list = match step.node.kind {
+            "merge_request" => Some(&mut self.merge_requests),
+            "issue" => Some(&mut self.issues),
+            "discussion" => Some(&mut self.discussions),
+            _ => None,
+        };
+        if let Some(list) = list {
+            list.push(step.node.id.clone());
+        }
+        self.chain.push(step);
+    }
+
+    fn miss(&mut self, sentence: String) {
+        if !self.missing.contains(&sentence) {
+            self.missing.push(sentence);
+        }
+    }
+}
+
+impl Engine {
+    /// Answers why code is as it is, or what is behind a commit, merge request or issue.
+    ///
+    /// # Errors
+    /// What is asked about does not exist, or a store failed.
+    pub async fn trace(&self, request: TraceRequest) -> Result<Trace> {
+        if request.earlier > MAX_EARLIER {
+            return Err(Error::invalid(format!(
+                "{} earlier versions were asked for; at most {MAX_EARLIER} are told",
+                request.earlier
+            )));
+        }
+        let engine = self.clone();
+        self.blocking(move || engine.trace_now(&request)).await
+    }
+
+    fn trace_now(&self, request: &TraceRequest) -> Result<Trace> {
+        match &request.target {
+            Target::Node(id) => match id {
+                NodeId::File { project, path } => {
+                    let place = self.place(Some(project), request.rev.as_deref())?;
+                    self.trace_lines(request, &place, path, None)
+                }
+                NodeId::Entity { project, path, name } => {
+                    let place = self.place(Some(project), request.rev.as_deref())?;
+                    self.trace_symbol(request, &place, path, name)
+                }
+                id => self.trace_node(id),
+            },
+            Target::Lines { path, lines } => {
+                let place = self.place(request.project.as_deref(), request.rev.as_deref())?;
+                self.trace_lines(request, &place, path, *lines)
+            }
+            Target::Symbol { path, name } => {
+                let place = self.place(request.project.as_deref(), request.rev.as_deref())?;
+                self.trace_symbol(request, &place, path, name)
+            }
+        }
+    }
+}
+
+fn seen_through(seen: Seen) -> Vec<&'static str> {
+    let all = [(Seen::MOVED, "moved"), (Seen::COPIED, "copied"), (Seen::IGNORED, "ignored revision")];
+    all.into_iter().filter(|(what, _)| seen.has(*what)).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,250 @@
+//! Which discussions and issues say why, and with which words.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    edge::Edge,
+    entity::{Discussion, Issue, Item, MergeRequest, Note, Position},
+    id::{NodeId, ThreadKind},
+    text::snippet,
+    time::day,
+};
+use backstory_store::graph::Direction;
+
+use super::{
+    Evidence, LineOrigin, Step, Trace, TraceNode,
+    chain::{QUOTED, Words},
+};
+use crate::{Engine, error::Result};
+
+/// Discussions of a merge request that are told.
+const MAX_DISCUSSIONS: usize = 3;
+/// Issues of a merge request or commit that are told.
+const MAX_ISSUES: usize = 5;
+/// Merge requests and commits of an issue that are told.
+const MAX_SOLUTIONS: usize = 5;
+/// Lines around a note that count as its place, where the file may have changed since.
+const NEAR: u32 = 3;
+/// Lines around a note within which it still is about the same part of the file.
+const SAME_PART: u32 = 25;
+/// A shorter note agrees or thanks, and says nothing.
+const MIN_NOTE: usize = 30;
+/// Longest title of a discussion, in characters.
+const TITLE: usize = 80;
+
+/// How well a discussion answers: a note on the very lines, then one near them, then one that names the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Relevance {
+    on_lines: u32,
+    names_symbol: bool,
+    shared_words: usize,
+    same_file: bool,
+    length: usize,
+}
+
+impl Relevance {
+    fn tells(self) -> bool {
+        self.on_lines > 0 || self.names_symbol || self.shared_words > 0 || self.same_file
+    }
+}
+
+impl Engine {
+    /// Adds the discussions of a merge request that say most about the lines.
+    pub(super) fn discussions_about(
+        &self,
+        mr: &MergeRequest,
+        origins: &[LineOrigin],
+        words: &Words,
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let items = self.ledger().thread(&mr.id.project, &mr.id.short())?;
+        let discussions = self.parse_discussions(&items)?;
+        let mut ranked: Vec<(Relevance, &Discussion, &Note)> = Vec::new();
+        for discussion in &discussions {
+            let on_lines = self.on_lines(discussion, origins)?;
+            let best =
+                discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
+            // Of equal ones the first.
+            let best = best.rev().max_by_key(|(relevance, _)| *relevance);
+            if let Some((relevance, note)) = best.filter(|(relevance, _)| relevance.tells()) {
+                ranked.push((relevance, discussion, note));
+            }
+        }
+        ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.created_at.cmp(&b.2.created_at)));
+        for (relevance, discussion, note) in ranked.into_iter().take(MAX_DISCUSSIONS) {
+            trace.add(discussion_step(mr, discussion, note, relevance, words));
+        }
+        Ok(())
+    }
+
+    /// How near the lines a discussion stands: 3 on them, 2 next to them, 1 in the same part of the file, else 0.
+    fn on_lines(&self, discussion: &Discussion, origins: &[LineOrigin]) -> Result<u32> {
+        let Some(position) = discussion.notes.iter().find_map(|note| note.position.as_ref()) else { return Ok(0) };
+        let mut best = 0;
+        for origin in origins.iter().filter(|origin| is_file(position, &origin.path)) {
+            let lines = (origin.line, origin.line + origin.lines - 1);
+            let distance = match position.new_lines.or(position.old_lines) {
+                Some(range) => apart(range, lines),
+                None => continue,
+            };
+            // The note's own commit tells exactly; elsewhere lines may have moved a little.
+            let exact = position.head_sha.as_deref() == Some(&origin.commit.to_string());
+            best = best.max(match distance {
+                0 => 3,
+                near if near <= NEAR => {
+                    if exact {
+                        1
+                    } else {
+                        2
+                    }
+                }
+                part if part <= SAME_PART => 1,
+                _ => 0,
+            });
+        }
+        Ok(best)
+    }
+
+    /// Adds the issues that a commit and its merge requests close, then those that they refer to.
+    pub(super) fn issues_of(&self, ids: &[NodeId], words: &Words, trace: &mut Trace) -> Result<()> {
+        let mut told = BTreeSet::new();
+        for edge in [Edge::Fixes, Edge::Closes, Edge::RelatesTo, Edge::References] {
+            let mut ends = Vec::new();
+            for id in ids {
+                let both: &[Direction] =
+                    if edge == Edge::RelatesTo { &[Direction::Out, Direction::In] } else { &[Direction::Out] };
+                for direction in both {
+                    let found = self.graph().edges(id, *direction, Some(edge))?;
+                    ends.extend(found.into_iter().map(|end| (id, end)));
+                }
+            }
+            for (id, end) in ends {
+                let NodeId::Thread(thread) = &end.other else { continue };
+                if thread.kind != ThreadKind::Issue || told.len() == MAX_ISSUES || !told.insert(thread.clone()) {
+                    continue;
+                }
+                match self.item_now(&end.other)? {
+                    Some(Item::Issue(issue)) => trace.add(self.issue_step(&issue, edge, &id.to_string(), words)),
+                    // A number that is only mentioned may be that of a request.
+                    _ if edge == Edge::References => {}
+                    _ => trace.miss(format!("issue {thread} is not in the index; sync its project to read it")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what closed an issue: merge requests, then commits.
+    pub(super) fn solutions_of(&self, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
+        for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
+            let mut ends = self.graph().edges(id, Direction::In, Some(edge))?;
+            if edge == Edge::RelatesTo {
+                ends.extend(self.graph().edges(id, Direction::Out, Some(edge))?);
+            }
+            for end in ends.into_iter().take(MAX_SOLUTIONS) {
+                match (&end.other, self.item_now(&end.other)?) {
+                    (_, Some(Item::MergeRequest(mr))) => trace.add(Step {
+                        edge: edge.name(),
+                        from: Some(id.to_string()),
+                        node: TraceNode {
+                            id: mr.id.to_string(),
+                            kind: "merge_request",
+                            title: mr.thread.title.clone(),
+                            url: Some(mr.thread.web_url.clone()),
+                        },
+                        evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
+                    }),
+                    (NodeId::Commit { project, sha }, Some(_)) => {
+                        if let Some(record) = self.commit_record(project, sha)? {
+                            self.from_commit(project, &record, &[], words, trace)?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn issue_step(&self, issue: &Issue, edge: Edge, from: &str, words: &Words) -> Step {
+        Step {
+            edge: edge.name(),
+            from: Some(from.to_owned()).filter(|from| !from.is_empty()),
+            node: TraceNode {
+                id: issue.id.to_string(),
+                kind: "issue",
+                title: issue.thread.title.clone(),
+                url: Some(issue.thread.web_url.clone()),
+            },
+            evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
+        }
+    }
+}
+
+fn quoted(text: &str, url: &str, words: &Words) -> Evidence {
+    Evidence {
+        text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+        url: Some(url.to_owned()),
+        ..Evidence::default()
+    }
+}
+
+fn is_file(position: &Position, path: &str) -> bool {
+    position.new_path == path || position.old_path == path
+}
+
+/// How many lines two ranges are apart; 0 if they touch.
+fn apart(one: (u32, u32), other: (u32, u32)) -> u32 {
+    other.0.saturating_sub(one.1).max(one.0.saturating_sub(other.1))
+}
+
+fn relevance(discussion: &Discussion, note: &Note, on_lines: u32, origins: &[LineOrigin], words: &Words) -> Relevance {
+    let long_enough = note.body.trim().chars().count() >= MIN_NOTE;
+    // On the lines themselves the question that began it counts, elsewhere only what says something.
+    if on_lines < 2 && !long_enough {
+        return Relevance::default();
+    }
+    let position = discussion.notes.iter().find_map(|note| note.position.as_ref());
+    Relevance {
+        on_lines: if on_lines >= 2 { on_lines } else { 0 },
+        names_symbol: words.names_symbol(&note.body),
+        shared_words: words.shared(&note.body),
+        same_file: position.is_some_and(|position| origins.iter().any(|origin| is_file(position, &origin.path))),
+        length: if long_enough { note.body.len().min(2_000) } else { 0 },
+    }
+}
+
+fn discussion_step(
+    mr: &MergeRequest,
+    discussion: &Discussion,
+    note: &Note,
+    relevance: Relevance,
+    words: &Words,
+) -> Step {
+    let position = discussion.notes.iter().find_map(|note| note.position.as_ref());
+    let author = note.author.as_deref().unwrap_or("deleted");
+    let first = discussion.notes.first().map_or("", |note| note.body.trim());
+    let beginning: String = first.lines().next().unwrap_or_default().chars().take(TITLE).collect();
+    // Each note has an address of its own beside that of the first.
+    let url = match discussion.web_url.rsplit_once("#note_") {
+        Some((page, _)) => format!("{page}#note_{}", note.id),
+        None => discussion.web_url.clone(),
+    };
+    let edge = if relevance.on_lines > 0 { Edge::CommentsOn } else { Edge::PartOf };
+    Step {
+        edge: edge.name(),
+        from: Some(mr.id.to_string()),
+        node: TraceNode {
+            id: discussion.node_id().to_string(),
+            kind: "discussion",
+            title: format!("@{author}, {}: {beginning}", day(note.created_at)),
+            url: Some(discussion.web_url.clone()),
+        },
+        evidence: Evidence {
+            text: Some(snippet(&note.body, &words.query(), QUOTED)),
+            url: Some(url),
+            path: position.map(|position| position.new_path.clone()),
+            lines: position.and_then(|position| position.new_lines.or(position.old_lines)),
+        },
+    }
+}
