@@ -239,7 +239,8 @@ impl Engine {
     }
 }
 
-fn seen_through(seen: Seen) -> Vec<&'static str> {
+/// What was seen through on the way to an origin, in words.
+pub fn seen_through(seen: Seen) -> Vec<&'static str> {
     let all = [(Seen::MOVED, "moved"), (Seen::COPIED, "copied"), (Seen::IGNORED, "ignored revision")];
     all.into_iter().filter(|(what, _)| seen.has(*what)).map(|(_, name)| name).collect()
 }

@@ -6,8 +6,11 @@ mod check;
 mod count;
 mod doctor;
 mod embed;
+mod entity;
+mod history;
 mod init;
 mod list;
+mod place;
 mod rebuild;
 mod schema;
 mod search;
@@ -17,6 +20,7 @@ mod stats;
 mod sync;
 mod sync_status;
 mod task;
+mod why;
 
 use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -85,6 +89,9 @@ enum Command {
     Count(count::Args),
     Show(show::Args),
     Search(search::Args),
+    Why(why::Args),
+    History(history::Args),
+    Entity(entity::Args),
     Stats(stats::Args),
     Check(check::Args),
     Rebuild(rebuild::Args),
@@ -166,6 +173,9 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Count(args) => count::run(session, &args).await,
         Command::Show(args) => show::run(session, &args).await,
         Command::Search(args) => search::run(session, &args).await,
+        Command::Why(args) => why::run(session, &args).await,
+        Command::History(args) => history::run(session, &args).await,
+        Command::Entity(args) => entity::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
         Command::Check(args) => check::run(session, &args).await,
         Command::Rebuild(args) => rebuild::run(session, &args).await,

@@ -25,6 +25,7 @@ mod status;
 mod subscription;
 mod task;
 mod thread;
+mod trace;
 
 use async_graphql::SDLExportOptions;
 use backstory_engine::Engine;

@@ -17,6 +17,7 @@ use super::{
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
     thread::{self, ThreadConnection, ThreadFilter},
+    trace::{self, DEFAULT_CHANGES, DEFAULT_ENTITIES, Entity, History, Lineage, Trace},
 };
 
 /// Questions.
@@ -164,6 +165,72 @@ impl Query {
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
         search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), first).await
+    }
+
+    /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the
+    /// discussion on that hunk and the issue behind it. Ask about a path, alone or with lines or a symbol, or about a
+    /// commit, merge request or issue by its reference.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    #[allow(clippy::too_many_arguments)]
+    async fn trace(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project; may be absent where there is one repository.")] project: Option<
+            String,
+        >,
+        #[graphql(desc = "Path from the repository's root.")] path: Option<String>,
+        #[graphql(desc = "First line, from 1.")] line: Option<u32>,
+        #[graphql(desc = "Last line; the first if absent.")] end_line: Option<u32>,
+        #[graphql(desc = "Name of a function or type of the file, in place of lines.")] symbol: Option<String>,
+        #[graphql(name = "ref", desc = "`acme/shop@1a2b3c4`, `acme/shop!7`, `acme/shop#12`, in place of a path.")]
+        reference: Option<String>,
+        #[graphql(desc = "Branch, tag or commit at which the path and lines are; the indexed head if absent.")]
+        rev: Option<String>,
+        #[graphql(desc = "Most earlier versions of the line, 0 to 100; 5 if absent.")] earlier: Option<u32>,
+    ) -> Result<Trace> {
+        let asked = trace::Asked { project, path, line, end_line, symbol, reference };
+        trace::trace(ctx, asked, rev, earlier).await
+    }
+
+    /// The commits that changed a file or code entity, newest first, also under the names it had before.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_CHANGES, child_complexity)")]
+    async fn history(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`")] reference: String,
+        #[graphql(desc = "How many, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "How many to leave out at the beginning; 0 if absent.")] skip: Option<i32>,
+    ) -> Result<History> {
+        match reference.parse()? {
+            id @ (NodeId::File { .. } | NodeId::Entity { .. }) => trace::history(ctx, id, first, skip).await,
+            _ => Err(wrong_kind(&reference, "a file or code entity", "group/project:src/a.rs")),
+        }
+    }
+
+    /// Code entities by name, with or without what they stand in, or the one of a reference.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_ENTITIES, child_complexity)")]
+    async fn entity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "`login`, `Session.login`, `src/a.rs#login` or `acme/shop:src/a.rs#login`")] name: String,
+        #[graphql(desc = "Full path of the project; all if absent.")] project: Option<String>,
+        #[graphql(desc = "How many, 0 to 50; 10 if absent.")] first: Option<i32>,
+    ) -> Result<Vec<Entity>> {
+        trace::entities(ctx, &name, project.as_deref(), first).await
+    }
+
+    /// Where all lines of a file come from.
+    #[graphql(complexity = "QUERY + page::cost(None, MAX_PAGE, child_complexity)")]
+    async fn lineage(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project; may be absent where there is one repository.")] project: Option<
+            String,
+        >,
+        #[graphql(desc = "Path from the repository's root.")] path: String,
+        #[graphql(desc = "Branch, tag or commit; the indexed head if absent.")] rev: Option<String>,
+    ) -> Result<Lineage> {
+        trace::lineage(ctx, project.as_deref(), &path, rev.as_deref()).await
     }
 
     /// How much there is of everything.

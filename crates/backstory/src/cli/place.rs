@@ -1,0 +1,221 @@
+//! Which code is meant: a path as people write it where they stand, or a reference.
+
+use std::path::{Component, Path, PathBuf};
+
+use backstory_engine::{
+    model::id::{NodeId, is_sha, shown_path},
+    sources::git::naming::{host_and_project, origin_of, repository_around},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    client::Client,
+    failure::{Failure, Result},
+};
+
+const REPOSITORIES: &str = include_str!("../../../../queries/graphql/repository_addresses.graphql");
+
+#[derive(Deserialize)]
+struct Answer {
+    repositories: Vec<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    project: String,
+    address: String,
+}
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Code at a path.
+    Code(CodePlace),
+    /// A commit, merge request, issue or discussion.
+    Reference(String),
+}
+
+/// A path, alone or with lines or a symbol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CodePlace {
+    /// Full path of the project, as far as it is known.
+    pub(super) project: Option<String>,
+    /// Path from the root of the repository.
+    pub(super) path: String,
+    /// First and last line.
+    pub(super) lines: Option<(u32, u32)>,
+    /// Name of a function or type.
+    pub(super) symbol: Option<String>,
+    /// The file in the working tree, if there is one.
+    pub(super) file: Option<PathBuf>,
+}
+
+impl CodePlace {
+    /// Reference of the file or entity.
+    pub(super) fn reference(&self) -> Option<String> {
+        let file = format!("{}:{}", self.project.as_ref()?, shown_path(&self.path));
+        Some(match &self.symbol {
+            Some(symbol) => format!("{file}#{symbol}"),
+            None => file,
+        })
+    }
+}
+
+/// Finds out what a text means.
+///
+/// # Errors
+/// It means nothing, or several things.
+pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> Result<Place> {
+    let Answer { repositories } = client.run(REPOSITORIES, json!({})).await?;
+    let here = Here::find(&repositories);
+    let project = project.map(str::to_owned);
+    let known = |name: &str| repositories.iter().any(|repository| repository.project == name);
+    // The only repository, the one that is meant, or the one that the user stands in.
+    let usual = || match (&project, &here, repositories.as_slice()) {
+        (Some(project), ..) => Some(project.clone()),
+        (None, Some(here), _) if here.project.is_some() => here.project.clone(),
+        (None, _, [only]) => Some(only.project.clone()),
+        _ => None,
+    };
+    if let Some(short) = text.strip_prefix(['#', '!']).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        let project = usual().ok_or_else(|| ambiguous(text))?;
+        let _ = short;
+        return Ok(Place::Reference(format!("{project}{text}")));
+    }
+    let sha = text.strip_prefix('@').unwrap_or(text);
+    let on_disk = Path::new(split(text).0).exists();
+    if is_sha(sha) && !on_disk {
+        let project = usual().ok_or_else(|| ambiguous(text))?;
+        return Ok(Place::Reference(format!("{project}@{sha}")));
+    }
+    match text.parse::<NodeId>() {
+        Ok(NodeId::File { project, path }) if known(&project) => {
+            let (path, lines, symbol) = split(&path);
+            return Ok(Place::Code(CodePlace {
+                project: Some(project),
+                path: path.to_owned(),
+                lines: range(lines)?,
+                symbol: symbol.map(str::to_owned),
+                file: None,
+            }));
+        }
+        Ok(NodeId::Entity { project, path, name }) if known(&project) => {
+            let place = CodePlace { project: Some(project), path, symbol: Some(name), ..CodePlace::default() };
+            return Ok(Place::Code(place));
+        }
+        // A forge may have items without a repository here.
+        Ok(id @ (NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. }))
+            if !on_disk && !is_path_of(&id, &here) =>
+        {
+            return Ok(Place::Reference(id.to_string()));
+        }
+        _ => {}
+    }
+    let (path, lines, symbol) = split(text);
+    let (path, file) = from_root(path, here.as_ref())?;
+    Ok(Place::Code(CodePlace { project: usual(), path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+fn ambiguous(text: &str) -> Failure {
+    Failure::usage(format!("say which project {text} is of with --project, or write it as group/project{text}"))
+}
+
+/// `src/a.rs#12` could be an issue of a project `src/a.rs`; where there is such a file it is that.
+fn is_path_of(id: &NodeId, here: &Option<Here>) -> bool {
+    let (Some(project), Some(here)) = (id.project(), here) else { return false };
+    here.root.join(project).exists()
+}
+
+/// The repository that the user stands in.
+struct Here {
+    root: PathBuf,
+    project: Option<String>,
+}
+
+impl Here {
+    fn find(repositories: &[Repository]) -> Option<Self> {
+        let root = repository_around(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
+        let by_path = |repository: &&Repository| Path::new(&repository.address) == root;
+        let origin = origin_of(&root);
+        let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
+        let by_name = |repository: &&Repository| Some(repository.project.as_str()) == origin;
+        let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));
+        Some(Self { project: found.map(|repository| repository.project.clone()), root })
+    }
+}
+
+/// A path, and what follows it: `:12-20` or `#name`.
+fn split(text: &str) -> (&str, Option<&str>, Option<&str>) {
+    if let Some((path, symbol)) = text.rsplit_once('#').filter(|(path, symbol)| !path.is_empty() && !symbol.is_empty())
+    {
+        return (path, None, Some(symbol));
+    }
+    let is_range = |range: &str| !range.is_empty() && range.chars().all(|c| c.is_ascii_digit() || c == '-' || c == 'L');
+    match text.rsplit_once(':') {
+        Some((path, lines)) if !path.is_empty() && is_range(lines) => (path, Some(lines), None),
+        _ => (text, None, None),
+    }
+}
+
+fn range(lines: Option<&str>) -> Result<Option<(u32, u32)>> {
+    let Some(lines) = lines else { return Ok(None) };
+    let number = |text: &str| text.trim_start_matches('L').parse::<u32>().ok();
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) => Ok(Some((first, last))),
+        _ => Err(Failure::usage(format!("'{lines}' are no lines; write PATH:12 or PATH:12-20"))),
+    }
+}
+
+/// A path from the root of the repository, of one that is relative to where the user stands.
+fn from_root(path: &str, here: Option<&Here>) -> Result<(String, Option<PathBuf>)> {
+    let asked = Path::new(path);
+    let Some(here) = here else { return Ok((path.trim_start_matches("./").to_owned(), None)) };
+    let current = std::env::current_dir().and_then(|current| current.canonicalize());
+    let current = current.unwrap_or_else(|_| here.root.clone());
+    let absolute = normal(&current.join(asked));
+    match absolute.strip_prefix(&here.root) {
+        // What is not there may still be in the indexed commit, as it is written.
+        Ok(_) if !absolute.exists() && here.root.join(asked).exists() => {
+            Ok((path.to_owned(), Some(here.root.join(asked))))
+        }
+        Ok(inside) => Ok((inside.to_string_lossy().into_owned(), Some(absolute.clone()))),
+        Err(_) if asked.is_absolute() || path.starts_with("..") => Err(Failure::usage(format!(
+            "{path} is outside of the repository {}; name a file in it",
+            here.root.display()
+        ))),
+        Err(_) => Ok((path.to_owned(), None)),
+    }
+}
+
+/// Without `.` and `..`, as far as names alone tell.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_symbols_stand_behind_the_path() {
+        assert_eq!(split("src/a.rs"), ("src/a.rs", None, None));
+        assert_eq!(split("src/a.rs:12"), ("src/a.rs", Some("12"), None));
+        assert_eq!(split("src/a.rs:12-20"), ("src/a.rs", Some("12-20"), None));
+        assert_eq!(split("src/a.rs#Store::open"), ("src/a.rs", None, Some("Store::open")));
+        assert_eq!(split("a:b/c.rs"), ("a:b/c.rs", None, None));
+        assert_eq!(range(Some("L12-L20")).unwrap(), Some((12, 20)));
+        assert!(range(Some("12-")).is_err());
+    }
+}

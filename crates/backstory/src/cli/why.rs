@@ -1,0 +1,300 @@
+//! `why`
+
+use std::path::Path;
+
+use backstory_engine::trace::{DEFAULT_EARLIER, MAX_EARLIER};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    place::{self, CodePlace, Place},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, STRONG, day, indented, minute, plain},
+};
+
+const TRACE: &str = include_str!("../../../../queries/graphql/trace.graphql");
+/// Origins that are listed before the rest is counted.
+const LISTED: usize = 8;
+
+/// Explain why code is as it is: the commit, merge request, discussion and issue behind it
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory why src/auth.rs:42
+  backstory why src/auth.rs:42-60 --earlier 20
+  backstory why src/auth.rs#login
+  backstory why 1a2b3c4
+  backstory why 'group/project!7' --json
+
+A path is relative to where you stand, in a clone of the repository, or to the root of the repository.")]
+pub(super) struct Args {
+    /// PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a commit, or a reference like group/project!7
+    #[arg(value_name = "WHAT")]
+    what: String,
+    /// Project that the path is of, if it cannot be told
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Branch, tag or commit at which the path is [default: the indexed head]
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+    /// Most earlier versions of the line
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EARLIER as u32,
+        value_parser = clap::value_parser!(u32).range(0..=MAX_EARLIER as i64))]
+    earlier: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    trace: Trace,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Trace {
+    project: String,
+    path: Option<String>,
+    line: Option<u32>,
+    end_line: Option<u32>,
+    symbol: Option<String>,
+    rev: Option<String>,
+    text: Option<String>,
+    indexed: Indexed,
+    origin: Option<Origin>,
+    origins: Vec<Origin>,
+    chain: Vec<Step>,
+    merge_requests: Vec<String>,
+    issues: Vec<String>,
+    discussions: Vec<String>,
+    earlier: Vec<Earlier>,
+    missing: Vec<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Indexed {
+    commit: Option<String>,
+    synced_at: Option<Timestamp>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Origin {
+    start: u32,
+    lines: u32,
+    commit: String,
+    path: String,
+    line: u32,
+    author: String,
+    date: Timestamp,
+    title: String,
+    seen_through: Vec<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Step {
+    edge: Option<String>,
+    from: Option<String>,
+    node: Node,
+    evidence: Evidence,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Node {
+    id: String,
+    kind: String,
+    title: String,
+    url: Option<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Evidence {
+    text: Option<String>,
+    url: Option<String>,
+    path: Option<String>,
+    lines: Option<(u32, u32)>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Earlier {
+    commit: String,
+    path: String,
+    line: u32,
+    lines: u32,
+    author: String,
+    date: Timestamp,
+    title: String,
+    text: String,
+    merge_requests: Vec<String>,
+    replaced_by: String,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "why", || Ok(())).await?;
+    let place = place::find(&client, &args.what, args.project.as_deref()).await?;
+    let Answer { trace } = client.run(TRACE, variables(args, &place)).await?;
+    if args.json {
+        return Ok(session.terminal.json(&trace)?);
+    }
+    if let (Place::Code(code), None) = (&place, &args.rev) {
+        warn_of_edits(session, code, &trace);
+    }
+    print(session, &trace)
+}
+
+fn variables(args: &Args, place: &Place) -> Value {
+    match place {
+        Place::Reference(reference) => json!({ "ref": reference, "rev": args.rev, "earlier": args.earlier }),
+        Place::Code(code) => json!({
+            "project": code.project,
+            "path": code.path,
+            "line": code.lines.map(|lines| lines.0),
+            "endLine": code.lines.map(|lines| lines.1),
+            "symbol": code.symbol,
+            "rev": args.rev,
+            "earlier": args.earlier,
+        }),
+    }
+}
+
+/// Lines of an edited file are not those of the indexed one.
+fn warn_of_edits(session: &Session, code: &CodePlace, trace: &Trace) {
+    let (Some(file), Some(text), Some(line)) = (&code.file, &trace.text, trace.line) else { return };
+    let Some(own) = lines_of(file, line, text.lines().count()) else { return };
+    if own.trim_end() != text.trim_end() {
+        session.terminal.warning(format_args!(
+            "{} differs from the indexed commit there: the lines below are those of the index",
+            code.path
+        ));
+    }
+}
+
+fn lines_of(file: &Path, first: u32, count: usize) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    Some(text.lines().skip(first.saturating_sub(1) as usize).take(count).collect::<Vec<_>>().join("\n"))
+}
+
+fn print(session: &Session, trace: &Trace) -> Result<()> {
+    let terminal = &session.terminal;
+    terminal.line(heading(trace))?;
+    if let Some(text) = &trace.text {
+        terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&plain_lines(text), 4)))?;
+    }
+    let several = trace.origins.len() > 1;
+    for step in &trace.chain {
+        terminal.line("")?;
+        print_step(session, trace, step)?;
+    }
+    if several {
+        terminal.line(format_args!("\n{STRONG}Where the lines come from{STRONG:#}"))?;
+        for origin in trace.origins.iter().take(LISTED) {
+            let lines = span(origin.start, origin.lines);
+            terminal.line(format_args!(
+                "  {lines}: {} {} {FAINT}{} · {}{}{FAINT:#}",
+                short(&origin.commit),
+                plain(&origin.title),
+                plain(&origin.author),
+                day(origin.date),
+                through(&origin.seen_through),
+            ))?;
+        }
+        if trace.origins.len() > LISTED {
+            terminal.line(format_args!("  and {} more spans (--json lists all)", trace.origins.len() - LISTED))?;
+        }
+    }
+    if !trace.earlier.is_empty() {
+        terminal.line(format_args!("\n{STRONG}Earlier versions{STRONG:#}"))?;
+        for version in &trace.earlier {
+            let carried = version.merge_requests.first().map(|id| format!(" · {id}")).unwrap_or_default();
+            terminal.line(format_args!(
+                "  {} {} {FAINT}{} · {}{carried}{FAINT:#}\n{}",
+                short(&version.commit),
+                plain(&version.title),
+                plain(&version.author),
+                day(version.date),
+                indented(&plain_lines(&version.text), 6),
+            ))?;
+        }
+    }
+    for missing in &trace.missing {
+        terminal.note(missing);
+    }
+    Ok(())
+}
+
+fn heading(trace: &Trace) -> String {
+    let place = match (&trace.path, &trace.symbol, trace.line, trace.end_line) {
+        (Some(path), Some(symbol), ..) => format!("{path}#{symbol}"),
+        (Some(path), None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
+        (Some(path), None, Some(first), _) => format!("{path}:{first}"),
+        (Some(path), ..) => path.clone(),
+        (None, ..) => trace.project.clone(),
+    };
+    let at = trace.rev.as_deref().map(|rev| format!(" at {}", short(rev))).unwrap_or_default();
+    let fresh = trace.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();
+    format!("{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}", plain(&place), plain(&trace.project))
+}
+
+fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
+    let terminal = &session.terminal;
+    let node = &step.node;
+    let edge = step.edge.as_deref().unwrap_or_default();
+    let title = plain(&node.title);
+    let name = match node.kind.as_str() {
+        "commit" => {
+            let sha = node.id.rsplit('@').next().unwrap_or(&node.id);
+            let origin = trace.origins.iter().find(|origin| origin.commit == sha);
+            let who = origin.map(|origin| {
+                format!(
+                    " {FAINT}{} · {}{}{FAINT:#}",
+                    plain(&origin.author),
+                    day(origin.date),
+                    through(&origin.seen_through)
+                )
+            });
+            let label = if edge == "MERGED_BY" { "Merged by" } else { "Commit" };
+            format!("{label} {STRONG}{}{STRONG:#} {title}{}", short(sha), who.unwrap_or_default())
+        }
+        "merge_request" => format!("Merge request {STRONG}{}{STRONG:#} {title}", node.id),
+        "issue" => {
+            let how = if matches!(edge, "CLOSES" | "FIXES") { " (closed by it)" } else { "" };
+            format!("Issue {STRONG}{}{STRONG:#} {title}{FAINT}{how}{FAINT:#}", node.id)
+        }
+        "discussion" if edge == "COMMENTS_ON" => format!("Discussion on these lines {STRONG}{title}{STRONG:#}"),
+        "discussion" => format!("Discussion {STRONG}{title}{STRONG:#}"),
+        other => format!("{other} {STRONG}{}{STRONG:#} {title}", node.id),
+    };
+    terminal.line(name)?;
+    if let Some(text) = step.evidence.text.as_deref().filter(|text| !text.is_empty()) {
+        terminal.line(format_args!("    \"{}\"", plain(text)))?;
+    }
+    if let Some(url) = step.evidence.url.as_ref().or(node.url.as_ref()) {
+        terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(url)))?;
+    }
+    Ok(())
+}
+
+fn span(start: u32, lines: u32) -> String {
+    if lines > 1 { format!("{start}-{}", start + lines - 1) } else { start.to_string() }
+}
+
+fn through(seen: &[String]) -> String {
+    if seen.is_empty() { String::new() } else { format!(" · {}", seen.join(", ")) }
+}
+
+fn short(sha: &str) -> &str {
+    sha.get(..8).unwrap_or(sha)
+}
+
+/// Lines without control characters.
+fn plain_lines(text: &str) -> String {
+    text.lines().map(|line| plain(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
+}
