@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::{
     Session,
-    arguments::{State, called, parse_time, parse_user},
+    arguments::{State, called, lower_case, parse_time, parse_user},
+    repos,
     task::Coverage,
 };
 use crate::{
@@ -128,19 +129,13 @@ struct Part {
     score: f32,
 }
 
-fn lower_case<'de, D: serde::Deserializer<'de>>(name: D) -> std::result::Result<String, D::Error> {
-    Ok(String::deserialize(name)?.to_lowercase())
-}
-
 fn by_name<'de, D: serde::Deserializer<'de>>(parts: D) -> std::result::Result<BTreeMap<String, f32>, D::Error> {
     Ok(Vec::<Part>::deserialize(parts)?.into_iter().map(|part| (part.name, part.score)).collect())
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    if let Some(project) = &args.project {
-        session.config()?.require_project(project)?;
-    }
     let client = Client::open(session, "search", || Ok(())).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
     let Answer { search: found } = client.run(SEARCH, variables(args)).await?;
     if args.json {
         return Ok(session.terminal.json(&found)?);
@@ -183,7 +178,7 @@ fn print(session: &Session, found: &Found) -> Result<()> {
     let how = format!("{} search, {:.2}s", found.mode, found.took_ms / 1000.0);
     match found.hits.len() {
         0 if found.coverage.documents == 0 => {
-            return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects.")?);
+            return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects, 'backstory add PATH' a repository.")?);
         }
         0 => {
             let query = plain(&found.query);
