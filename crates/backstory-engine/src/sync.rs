@@ -186,7 +186,9 @@ impl Engine {
                     if is_new {
                         self.forget_failed(&project).await?;
                     }
-                    failed.get_or_insert(Error::new(error.kind, format!("{project}: {error}")));
+                    let named = error.message.starts_with(&format!("{project} "));
+                    let message = if named { error.message } else { format!("{project}: {error}") };
+                    failed.get_or_insert(Error::new(error.kind, message));
                 }
             }
         }

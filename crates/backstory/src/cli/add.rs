@@ -82,6 +82,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&Printed { repository, summary, took_ms })?);
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
+    for missing in args.branches.iter().filter(|name| !repository.has_branch(name)) {
+        session
+            .terminal
+            .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", plain(missing)));
+    }
     let coverage = task::coverage(&client).await?;
     task::tell_waiting(&session.terminal, &client, coverage);
     Ok(())

@@ -69,6 +69,11 @@ impl Repository {
         }
     }
 
+    /// Whether a branch of it is indexed.
+    pub(super) fn has_branch(&self, name: &str) -> bool {
+        self.indexed.iter().any(|indexed| indexed.branch == name)
+    }
+
     fn shown_branches(&self) -> String {
         match self.branches.which.as_str() {
             "all" => "all".to_owned(),
@@ -78,7 +83,8 @@ impl Repository {
     }
 }
 
-fn short(sha: &str) -> &str {
+/// The beginning of an object name, as it is shown.
+pub(super) fn short(sha: &str) -> &str {
     sha.get(..SHORT).unwrap_or(sha)
 }
 
