@@ -22,7 +22,12 @@ fn serves_without_a_configuration() {
     expect!["Issues: 0\n"].assert_eq(&sandbox.run(&["count", "issues"]).ok().stdout);
     assert_eq!(server.stop().0, Some(0));
     let log = fs::read_to_string(sandbox.path().join("serve.log")).unwrap();
-    assert!(log.contains("no project is configured; 'backstory init' writes a configuration"), "{log}");
+    assert!(
+        log.contains(
+            "nothing is indexed yet; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge"
+        ),
+        "{log}"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The graph through its public surface: every query, every check, and that applying is idempotent.
 
+use std::collections::BTreeSet;
+
 use backstory_model::{
     edge::Edge,
     entity::{
@@ -143,6 +145,46 @@ fn graph() -> Graph {
 fn names(graph: &Graph, id: &str, direction: Direction, only: Option<Edge>) -> Vec<String> {
     let edges = graph.edges(&id.parse().unwrap(), direction, only).unwrap();
     edges.into_iter().map(|end| format!("{} {}", end.edge.name(), end.other)).collect()
+}
+
+/// What the ontology defines.
+fn defined() -> BTreeSet<String> {
+    let ontology = include_str!("../schema/backstory.ttl");
+    let own = ontology.lines().filter_map(|line| line.strip_prefix("bs:"));
+    own.filter_map(|line| Some(line.split_once(" a ")?.0.to_owned())).collect()
+}
+
+/// The names that the text between each `begin` and the next quotation mark ends.
+fn names_in<'a>(source: &'a str, begin: &str) -> impl Iterator<Item = &'a str> {
+    source.split(begin).skip(1).filter_map(|rest| rest.split('"').next())
+}
+
+#[test]
+fn ontology_defines_every_term_that_is_written() {
+    let defined = defined();
+    for edge in Edge::ALL {
+        if let Some(name) = edge.iri().strip_prefix(NS) {
+            assert!(defined.contains(name), "{} is stored as bs:{name}", edge.name());
+        }
+    }
+    let sources = [
+        include_str!("../crates/backstory-store/src/graph/quads/mod.rs"),
+        include_str!("../crates/backstory-store/src/graph/quads/code.rs"),
+    ];
+    let mut seen = BTreeSet::new();
+    for source in sources {
+        seen.extend(names_in(source, "{NS}").filter(|name| !name.contains('{')));
+        for writer in ["own", "flag", "number", "decimal"] {
+            let calls = source.split(&format!("self.{writer}(")).skip(1);
+            // The name is the first text of the call.
+            seen.extend(calls.filter_map(|call| call.split(';').next()?.split('"').nth(1)));
+        }
+    }
+    for expected in ["Commit", "DesignNote", "committedAt", "importance", "lineStart", "oldLineEnd", "iid"] {
+        assert!(seen.contains(expected), "{expected} is not found in the sources: {seen:?}");
+    }
+    let missing: Vec<&&str> = seen.iter().filter(|name| !defined.contains(**name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

@@ -102,7 +102,13 @@ impl From<EmbedError> for Error {
 
 impl From<AddressError> for Error {
     fn from(error: AddressError) -> Self {
-        Self::invalid(error.to_string())
+        match error {
+            AddressError::NotPublic { host, address, kind } => Self::invalid(format!(
+                "host '{host}' is at {address}, {kind}; if that is intended, name the host in allowed_hosts \
+                 under [repositories] in the configuration"
+            )),
+            error => Self::invalid(error.to_string()),
+        }
     }
 }
 

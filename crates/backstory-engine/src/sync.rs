@@ -1,4 +1,4 @@
-//! Sync: what is new at the forges goes into the ledger, page by page, and from there into the projections.
+//! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -39,7 +39,7 @@ const CLOCK_SKEW: Duration = Duration::from_secs(5);
 /// What to sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncRequest {
-    /// Full paths of projects; all that are configured if empty.
+    /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,
     /// Read everything again, not only what is new.
     pub full: bool,
@@ -57,6 +57,8 @@ struct Report {
     redactions: BTreeMap<String, u64>,
     requests: u64,
     retries: u64,
+    projects: u64,
+    repositories: u64,
 }
 
 impl Report {
@@ -65,6 +67,7 @@ impl Report {
         json!({
             "changed": changes, "discussions_refetched": self.refetched, "confidential_left_out": self.confidential,
             "gone": self.gone, "redactions": self.redactions, "requests": self.requests, "retries": self.retries,
+            "projects": self.projects, "repositories": self.repositories,
         })
     }
 }
@@ -73,7 +76,7 @@ impl Engine {
     /// Starts a sync and records it. Another that is at work is in the way, unless `force` stops it.
     ///
     /// # Errors
-    /// A sync is at work, or a project is not configured.
+    /// A sync is at work, or a project is not known.
     pub async fn start_sync(&self, request: SyncRequest) -> Result<Task> {
         let known = self.known_projects().await?;
         for project in &request.projects {
@@ -137,6 +140,7 @@ impl Engine {
                 self.catch_up(Some(reporter)).await?;
                 result?;
                 committed?;
+                report.projects += 1;
             }
         }
         self.sync_repositories(request, reporter, report).await?;
@@ -170,6 +174,7 @@ impl Engine {
             let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;
             match done {
                 Ok(done) => {
+                    report.repositories += 1;
                     report.changes.add(&done.changes);
                     report.gone += done.gone;
                     for (rule, count) in done.redactions {
@@ -181,7 +186,9 @@ impl Engine {
                     if is_new {
                         self.forget_failed(&project).await?;
                     }
-                    failed.get_or_insert(Error::new(error.kind, format!("{project}: {error}")));
+                    let named = error.message.starts_with(&format!("{project} "));
+                    let message = if named { error.message } else { format!("{project}: {error}") };
+                    failed.get_or_insert(Error::new(error.kind, message));
                 }
             }
         }

@@ -17,7 +17,7 @@ const REMEMBERED: usize = 100;
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TaskKind {
-    /// Reads what is new at the forges.
+    /// Reads what is new at the forges and in repositories.
     Sync,
     /// Gives every document its vector.
     Embed,

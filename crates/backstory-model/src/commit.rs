@@ -393,6 +393,14 @@ impl Commit {
         self.message.trim_start().lines().next().unwrap_or_default().trim_end()
     }
 
+    /// Lines that it adds and removes in all its files.
+    pub fn line_counts(&self) -> (u64, u64) {
+        let lines = self.changes.iter().filter_map(|change| change.lines);
+        lines.fold((0, 0), |(insertions, deletions), lines| {
+            (insertions + u64::from(lines.insertions), deletions + u64::from(lines.deletions))
+        })
+    }
+
     /// Whether it has more than one parent.
     pub fn is_merge(&self) -> bool {
         self.parents.len() > 1

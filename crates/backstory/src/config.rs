@@ -4,6 +4,8 @@ mod file;
 mod wrong;
 
 use std::{
+    collections::BTreeSet,
+    ffi::OsString,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -12,7 +14,7 @@ use std::{
 use backstory_engine::{
     embed,
     model::digest::sha256_hex,
-    settings::{Forge, Settings},
+    settings::{Forge, Repositories, Settings},
     sources::forge,
 };
 use secrecy::SecretString;
@@ -106,7 +108,10 @@ impl Config {
         });
         let settings = Settings {
             forges: forges.collect(),
-            repositories: file.repositories,
+            repositories: Repositories {
+                ssh_agent: environment("SSH_AUTH_SOCK").map(OsString::from),
+                ..file.repositories
+            },
             embedding: embed::Settings {
                 provider: file.embedding.provider,
                 model: file.embedding.model,
@@ -164,20 +169,25 @@ impl Config {
         }
     }
 
-    /// Refuses a project that is not configured.
+    /// Refuses a project that is neither configured nor among those that were added.
     ///
     /// # Errors
     /// It is not, and which are.
-    pub(crate) fn require_project(&self, project: &str) -> Result<()> {
-        let known: Vec<&str> = self.settings.projects().map(|(_, known)| known).collect();
-        if known.contains(&project) {
+    pub(crate) fn require_project(&self, project: &str, added: &[&str]) -> Result<()> {
+        let known: BTreeSet<&str> =
+            self.settings.projects().map(|(_, known)| known).chain(added.iter().copied()).collect();
+        if known.contains(project) {
             return Ok(());
         }
         let hint = match wrong::nearest(project, known.iter().copied()) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("known projects: {}", known.join(", ")),
+            None if known.is_empty() => "'backstory add PATH' adds a repository".to_owned(),
+            None => format!("known projects: {}", Vec::from_iter(known).join(", ")),
         };
-        Err(Failure::usage(format!("the project {project} is not configured in {}; {hint}", self.path.display())))
+        let path = self.path.display();
+        Err(Failure::usage(format!(
+            "the project {project} is neither configured in {path} nor a repository that was added; {hint}"
+        )))
     }
 }
 

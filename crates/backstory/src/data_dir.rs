@@ -24,8 +24,9 @@ const FILE_MODE: u32 = 0o600;
 const LOCK: &str = "lock";
 /// Where that process can be reached, if it is a server.
 const SERVER: &str = "server.json";
-/// The command that is a server.
+/// The commands that are servers.
 pub(crate) const SERVE: &str = "serve";
+pub(crate) const UP: &str = "up";
 /// What every server's address begins with.
 pub(crate) const SCHEME: &str = "http://";
 /// How long a command waits for another to end.
@@ -207,7 +208,7 @@ impl Drop for Announcement {
 impl Holder {
     /// Whether it is a server, though none that can be asked yet.
     pub(crate) fn is_server(&self) -> bool {
-        self.command == SERVE
+        matches!(self.command.as_str(), SERVE | UP)
     }
 }
 

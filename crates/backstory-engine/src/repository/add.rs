@@ -48,7 +48,7 @@ impl Engine {
                 Some(name) if is_project_path(&name) => name,
                 Some(name) => {
                     return Err(Error::invalid(format!(
-                        "'{name}' is no path of a project; write group/project or a name"
+                        "'{name}' is no path of a project; write group/project or a single name"
                     )));
                 }
                 None => told().unwrap_or_else(|| of_directory(Path::new(&address))),
@@ -59,8 +59,8 @@ impl Engine {
                     return Err(Error::new(
                         ErrorKind::Conflict,
                         format!(
-                            "{project} is already the repository at {}; give this one another name with --name, or \
-                             remove that one first",
+                            "{project} is already the repository at {}; add this one as another project with \
+                             'backstory add --name NAME', or remove that one with 'backstory remove {project}'",
                             known.address
                         ),
                     ));

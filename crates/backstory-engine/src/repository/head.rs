@@ -28,6 +28,8 @@ use crate::{
     error::{Error, Result},
 };
 
+/// Key of the one record of what is central in a repository.
+pub(super) const IMPORTANCE: &str = "code";
 /// Most files of a tree.
 const MAX_FILES: usize = 1_000_000;
 /// Files that are read and written at once.
@@ -158,7 +160,7 @@ impl Work<'_> {
             page.items.push(self.item(ItemKind::FileLinks, path.clone(), None, None, links));
         }
         let ranks = importance(&found);
-        page.items.push(self.item(ItemKind::Importance, "code".to_owned(), None, None, &ranks));
+        page.items.push(self.item(ItemKind::Importance, IMPORTANCE.to_owned(), None, None, &ranks));
         self.commit(&page)?;
         let stored = self.engine.ledger().keys(self.project, ItemKind::FileLinks)?;
         self.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))

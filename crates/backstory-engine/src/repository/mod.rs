@@ -13,17 +13,25 @@ mod sync;
 
 pub use add::AddRequest;
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use backstory_model::{
+    code::Lines,
     commit::Sha,
-    entity::ItemKind,
+    entity::{Item, ItemKind},
     id::NodeId,
-    repository::{Record, Repository, parse},
+    repository::{InRepository, Record, Repository, code_node, parse},
 };
-use backstory_sources::git::{
-    command::{Git, GitSettings},
-    objects::Objects,
+use backstory_sources::{
+    git::{
+        command::{Git, GitSettings},
+        objects::Objects,
+    },
+    redact::redact,
 };
 use backstory_store::ledger::RepositoryEntry;
 
@@ -32,6 +40,10 @@ use crate::{
     error::{Error, ErrorKind, Result},
 };
 
+/// Most files that are named as central.
+pub const MAX_CENTRAL: usize = 100;
+/// Largest file that lines are read of, in bytes; the sync reads none that is larger.
+pub const MAX_TEXT: u64 = 4 << 20;
 /// Key of the one repository of a project in the ledger.
 pub(crate) const REPOSITORY: &str = "repository";
 
@@ -73,6 +85,73 @@ impl Engine {
                 })
             };
             engine.ledger().repositories()?.into_iter().map(status).collect()
+        })
+        .await
+    }
+
+    /// Paths of a repository's files that the rest of its code refers to most, the most central first; others if none
+    /// refers to another. At most [`MAX_CENTRAL`].
+    pub async fn central_files(&self, project: &str, limit: usize) -> Result<Vec<String>> {
+        let (project, limit) = (project.to_owned(), limit.min(MAX_CENTRAL));
+        let engine = self.clone();
+        self.blocking(move || {
+            let stored = engine.ledger().item(&project, ItemKind::Importance, head::IMPORTANCE)?;
+            let ranked = match stored.map(|stored| engine.parse(&stored)).transpose()? {
+                Some(Item::Repository(InRepository { record: Record::Importance(found), .. })) => found.ranks,
+                _ => BTreeMap::new(),
+            };
+            // A file is as central as the most central part of it.
+            let mut files: HashMap<String, u64> = HashMap::new();
+            for (name, rank) in ranked {
+                if let NodeId::File { path, .. } | NodeId::Entity { path, .. } = code_node(&project, &name) {
+                    let known = files.entry(path).or_default();
+                    *known = rank.max(*known);
+                }
+            }
+            let mut files: Vec<(u64, String)> = files.into_iter().map(|(path, rank)| (rank, path)).collect();
+            files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+            if files.is_empty() {
+                files.extend(engine.ledger().keys(&project, ItemKind::File)?.into_iter().map(|path| (0, path)));
+            }
+            Ok(files.into_iter().map(|(_, path)| path).take(limit).collect())
+        })
+        .await
+    }
+
+    /// Lines of a file's content, joined with line feeds, without the secrets in them; empty if there are no such lines.
+    ///
+    /// # Errors
+    /// The clone has no such content, or more than [`MAX_TEXT`] bytes of it.
+    pub async fn lines_of(&self, project: &str, blob: Sha, lines: Lines) -> Result<String> {
+        let (engine, project) = (self.clone(), project.to_owned());
+        self.blocking(move || {
+            let bytes = engine.objects(&project)?.blob(blob, MAX_TEXT)?;
+            let text = String::from_utf8_lossy(&bytes);
+            let before = lines.first.saturating_sub(1) as usize;
+            let text: Vec<&str> = text.lines().skip(before).take(lines.count() as usize).collect();
+            Ok(redact(&text.join("\n")).0.into_owned())
+        })
+        .await
+    }
+
+    /// What is wrong with the clones of repositories, by project; `None` for one that can be read.
+    pub async fn check_clones(&self) -> Result<Vec<(String, Option<String>)>> {
+        let statuses = self.repositories().await?;
+        let engine = self.clone();
+        self.blocking(move || {
+            let problem = |status: &RepositoryStatus| {
+                let project = &status.entry.project;
+                let Some(head) = status.head() else { return Some("it has not been indexed yet".to_owned()) };
+                match engine.objects(project).map_err(|error| error.to_string()) {
+                    Ok(objects) => match objects.exists(head) {
+                        Ok(true) => None,
+                        Ok(false) => Some(format!("its clone has lost the commit {head}")),
+                        Err(error) => Some(error.to_string()),
+                    },
+                    Err(error) => Some(error),
+                }
+            };
+            Ok(statuses.iter().map(|status| (status.entry.project.clone(), problem(status))).collect())
         })
         .await
     }

@@ -119,7 +119,7 @@ impl Work<'_> {
         let (state, repository) = self.fetch(entry)?;
         let refs = refs::read(&self.engine.clone_of(self.project))?;
         let default = self.default_branch(&refs, &state)?;
-        let tips = wanted(&refs, &entry.branches, &default, self.project)?;
+        let tips = wanted(&refs, entry, &default)?;
         self.put_repository(&repository)?;
         if full || tips != entry.indexed {
             self.commits_and_code(entry, full, &tips, &default)?;
@@ -444,9 +444,10 @@ impl Work<'_> {
     }
 }
 
-/// The branches that are to be indexed, with their tips.
-fn wanted(refs: &Refs, branches: &Branches, default: &str, project: &str) -> Result<Tips> {
-    let is_wanted = |name: &str| match branches {
+/// The branches that are to be indexed, with their tips. One that is gone, or not there yet, keeps no others from being
+/// read; only when the repository is new it is a mistake.
+fn wanted(refs: &Refs, entry: &RepositoryEntry, default: &str) -> Result<Tips> {
+    let is_wanted = |name: &str| match &entry.branches {
         Branches::Default => name == default,
         Branches::Selected(names) => name == default || names.iter().any(|wanted| wanted == name),
         Branches::All => true,
@@ -457,12 +458,14 @@ fn wanted(refs: &Refs, branches: &Branches, default: &str, project: &str) -> Res
         .filter(|branch| is_wanted(branch.name.as_str()))
         .map(|branch| (branch.name.as_str().to_owned(), branch.tip))
         .collect();
-    if let Branches::Selected(names) = branches
+    if entry.synced_at.is_none()
+        && let Branches::Selected(names) = &entry.branches
         && let Some(missing) = names.iter().find(|name| !tips.contains_key(*name))
     {
         let known: Vec<&str> = refs.branches.iter().take(20).map(|branch| branch.name.as_str()).collect();
         return Err(Error::invalid(format!(
-            "{project} has no branch {missing}; its branches are {}",
+            "{} has no branch {missing}; its branches are {}",
+            entry.project,
             known.join(", ")
         )));
     }

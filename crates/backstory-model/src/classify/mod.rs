@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::commit::{self, ChangeStatus, Commit};
+
 mod paths;
 mod words;
 
@@ -155,6 +157,28 @@ pub struct Classification {
     pub secondary: Vec<Typed>,
     /// Whether the subject's prefix marks it as breaking.
     pub breaking: bool,
+}
+
+/// The type of a commit; none of a merge, which changes what the commits it brought did.
+pub fn of_commit(commit: &Commit) -> Option<Classification> {
+    if commit.is_merge() {
+        return None;
+    }
+    let files: Vec<FileChange<'_>> = commit.changes.iter().map(FileChange::from).collect();
+    Some(classify(commit.title(), &files))
+}
+
+impl<'a> From<&'a commit::FileChange> for FileChange<'a> {
+    fn from(change: &'a commit::FileChange) -> Self {
+        let status = match change.status {
+            ChangeStatus::Added | ChangeStatus::Copied => FileStatus::Added,
+            ChangeStatus::Modified | ChangeStatus::TypeChanged => FileStatus::Modified,
+            ChangeStatus::Deleted => FileStatus::Deleted,
+            ChangeStatus::Renamed => FileStatus::Renamed,
+        };
+        let lines = change.lines.unwrap_or_default();
+        Self { path: change.path.as_str(), status, added: lines.insertions, deleted: lines.deletions }
+    }
 }
 
 /// The type of a change by the subject of its commit and its files.

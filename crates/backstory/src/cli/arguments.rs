@@ -2,6 +2,7 @@
 
 use backstory_engine::model::id::{NodeId, ThreadId};
 use clap::ValueEnum;
+use serde::{Deserialize as _, Deserializer};
 
 use crate::{
     config::Config,
@@ -41,6 +42,14 @@ impl State {
 pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     let name = text.trim().trim_start_matches('@');
     if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
+}
+
+/// A name of the API as `--json` prints it: in lower case.
+///
+/// # Errors
+/// It is no text.
+pub(super) fn lower_case<'de, D: Deserializer<'de>>(name: D) -> std::result::Result<String, D::Error> {
+    Ok(String::deserialize(name)?.to_lowercase())
 }
 
 /// A time, as people write it; it is passed on as it stands.

@@ -5,8 +5,12 @@ use std::fmt;
 use backstory_engine::{
     Engine,
     embed::{Embedder, Provider},
+    error::ErrorKind,
     settings::Forge,
-    sources::forge::{self, gitlab},
+    sources::{
+        forge::{self, gitlab},
+        git::{Git, command::GitSettings},
+    },
 };
 use serde::Serialize;
 use serde_json::json;
@@ -24,7 +28,7 @@ use crate::{
     output::{BAD, DOUBTFUL, GOOD, plain},
 };
 
-/// Check the configuration, the forges, the stores and the embedding model
+/// Check the configuration, the forges, git, the repositories, the stores and the embedding model
 ///
 /// Each check has a line: ✓ it is well, ! something is less than it could be, ✗ it must be put right.
 #[derive(clap::Args)]
@@ -115,8 +119,39 @@ async fn check_all(session: &Session, config: &Config, report: &mut Report) {
     for (forge, token) in config.forges() {
         check_forge(forge, token, report).await;
     }
+    check_git(config, report);
     let embedder = check_embedding(config, report).await;
     check_stores(session, config, embedder, report).await;
+}
+
+/// Repositories cannot be read without; what a forge knows can.
+fn check_git(config: &Config, report: &mut Report) {
+    let ssh_agent = config.settings.repositories.ssh_agent.clone();
+    match Git::find(GitSettings { ssh_agent, ..GitSettings::default() }) {
+        Ok(git) => {
+            let (major, minor) = git.version();
+            report.ok("git", format_args!("version {major}.{minor}"));
+        }
+        Err(error) => report.warn("git", error),
+    }
+}
+
+async fn check_clones(engine: &Engine, report: &mut Report) {
+    match engine.check_clones().await {
+        Ok(clones) => {
+            for (project, problem) in clones {
+                match problem {
+                    None => report.ok("repository", format_args!("the clone of {project} can be read")),
+                    Some(problem) => {
+                        let message =
+                            format!("{project}: {problem}; 'backstory sync --full --project {project}' reads it again");
+                        report.fail("repository", Failure::new(ErrorKind::Internal, message));
+                    }
+                }
+            }
+        }
+        Err(error) => report.fail("repository", error.into()),
+    }
 }
 
 async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
@@ -198,6 +233,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                     report.ok("stores", "ledger, graph and index open")
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
+                check_clones(&engine, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
             }
             Err(error) => report.fail("stores", error.into()),

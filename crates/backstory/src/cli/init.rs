@@ -191,6 +191,15 @@ projects = [{projects}]
 # Most requests in a second; 0 for no limit.
 requests_per_second = 10
 
+# Git repositories are added with 'backstory add PATH|URL'; this is how they are read.
+# [repositories]
+# Hosts on a private network that may be cloned from all the same: names or addresses.
+# allowed_hosts = ["git.example.internal"]
+# Only files whose path matches one of these patterns are looked into; all if there is none.
+# include = ["src/**", "docs/**"]
+# Files that are not looked into.
+# exclude = ["**/testdata/**"]
+
 [embedding]
 # bundled: a small model inside backstory. ollama: a server of Ollama. openai: any server that speaks its protocol.
 provider = "bundled"

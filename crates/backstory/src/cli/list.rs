@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{
     Session,
     arguments::{State, parse_user, short},
+    repos,
 };
 use crate::{
     client::Client,
@@ -142,10 +143,8 @@ impl From<Node> for Item {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    if let Some(project) = &args.project {
-        session.config()?.require_project(project)?;
-    }
     let client = Client::open(session, "list", || Ok(())).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
     let items = read(&client, args).await?;
     if args.json {
         return Ok(session.terminal.json(&items)?);

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and a file for each command.
 
+mod add;
 mod arguments;
 mod auth_test;
 mod check;
@@ -12,14 +13,18 @@ mod init;
 mod list;
 mod place;
 mod rebuild;
+mod remove;
+mod repos;
 mod schema;
 mod search;
 mod serve;
 mod show;
 mod stats;
+mod status;
 mod sync;
 mod sync_status;
 mod task;
+mod up;
 mod why;
 
 use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
@@ -41,14 +46,17 @@ const LAST_STEPS: Duration = Duration::from_secs(5);
 
 /// Why is this code like this? Finds the discussion behind a decision.
 ///
-/// backstory reads the issues, merge requests and discussions of GitLab projects, keeps them in a directory of its own,
-/// and answers from there: by words, by meaning and along the links between them.
+/// backstory reads the history and code of git repositories and the issues, merge requests and discussions of GitLab
+/// projects, keeps them in a directory of its own, and answers from there: by words, by meaning and along the links
+/// between them.
 #[derive(Parser)]
 #[command(
     name = "backstory",
     version,
     after_long_help = "\
 Examples:
+  backstory up
+  backstory add https://gitlab.example.com/group/project.git
   backstory init --base-url https://gitlab.example.com --project group/project
   backstory sync
   backstory search \"why did we choose Redis\"
@@ -79,6 +87,11 @@ struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    Up(up::Args),
+    Add(add::Args),
+    Repos(repos::Args),
+    Remove(remove::Args),
+    Status(status::Args),
     Init(init::Args),
     AuthTest(auth_test::Args),
     Doctor(doctor::Args),
@@ -163,6 +176,11 @@ fn refuse(error: &clap::Error) -> u8 {
 
 async fn execute(session: &Session, command: Command) -> Result<()> {
     match command {
+        Command::Up(args) => up::run(session, &args).await,
+        Command::Add(args) => add::run(session, &args).await,
+        Command::Repos(args) => repos::run(session, &args).await,
+        Command::Remove(args) => remove::run(session, &args).await,
+        Command::Status(args) => status::run(session, &args).await,
         Command::Init(args) => init::run(session, &args),
         Command::AuthTest(args) => auth_test::run(session, &args).await,
         Command::Doctor(args) => doctor::run(session, &args).await,
@@ -187,7 +205,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
 /// Logs go to standard error. A failed operation of a command is that command's error and needs no log; that of a
 /// server's client is seen nowhere else.
 fn log(cli: &Cli) {
-    let serves = matches!(cli.command, Command::Serve(_));
+    let serves = matches!(cli.command, Command::Serve(_) | Command::Up(_));
     let (ours, others) = match cli.global.verbose {
         0 => ("warn", "off"),
         1 => ("info", "error"),

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::{
     Session,
-    arguments::{State, called, parse_time, parse_user},
+    arguments::{State, called, lower_case, parse_time, parse_user},
+    repos::{self, short},
     task::Coverage,
 };
 use crate::{
@@ -21,13 +22,14 @@ use crate::{
 
 const SEARCH: &str = include_str!("../../../../queries/graphql/search.graphql");
 
-/// Find issues, merge requests and discussions by words and by meaning
+/// Find issues, merge requests, discussions, commits and code by words and by meaning
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory search \"why did we choose Redis\"
   backstory search authentication --type mr --after 2024-01-01
   backstory search performance --label bug --label critical
+  backstory search \"retry with backoff\" --type code --type commit
   backstory search redis --mode lexical --json")]
 pub(super) struct Args {
     /// Words or a question
@@ -72,6 +74,13 @@ enum Kind {
     Mr,
     /// Thread of notes.
     Discussion,
+    Commit,
+    /// What a file says of itself.
+    File,
+    /// Function, type or other definition.
+    Code,
+    /// Section of a document.
+    Section,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -108,7 +117,13 @@ struct Hit {
     #[serde(deserialize_with = "lower_case")]
     kind: String,
     title: String,
-    url: String,
+    url: Option<String>,
+    /// Of code and documents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// Of code and documents: first and last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<(u32, u32)>,
     author: Option<String>,
     #[serde(skip_serializing)]
     project: String,
@@ -128,19 +143,13 @@ struct Part {
     score: f32,
 }
 
-fn lower_case<'de, D: serde::Deserializer<'de>>(name: D) -> std::result::Result<String, D::Error> {
-    Ok(String::deserialize(name)?.to_lowercase())
-}
-
 fn by_name<'de, D: serde::Deserializer<'de>>(parts: D) -> std::result::Result<BTreeMap<String, f32>, D::Error> {
     Ok(Vec::<Part>::deserialize(parts)?.into_iter().map(|part| (part.name, part.score)).collect())
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    if let Some(project) = &args.project {
-        session.config()?.require_project(project)?;
-    }
     let client = Client::open(session, "search", || Ok(())).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
     let Answer { search: found } = client.run(SEARCH, variables(args)).await?;
     if args.json {
         return Ok(session.terminal.json(&found)?);
@@ -156,6 +165,10 @@ fn variables(args: &Args) -> Value {
         Kind::Issue => "ISSUE",
         Kind::Mr => "MERGE_REQUEST",
         Kind::Discussion => "DISCUSSION",
+        Kind::Commit => "COMMIT",
+        Kind::File => "FILE",
+        Kind::Code => "CODE",
+        Kind::Section => "SECTION",
     };
     let mode = match args.mode {
         Mode::Hybrid => "HYBRID",
@@ -183,7 +196,7 @@ fn print(session: &Session, found: &Found) -> Result<()> {
     let how = format!("{} search, {:.2}s", found.mode, found.took_ms / 1000.0);
     match found.hits.len() {
         0 if found.coverage.documents == 0 => {
-            return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects.")?);
+            return Ok(terminal.line("Nothing has been read yet; 'backstory sync' reads the configured projects, 'backstory add PATH' a repository.")?);
         }
         0 => {
             let query = plain(&found.query);
@@ -195,29 +208,47 @@ fn print(session: &Session, found: &Found) -> Result<()> {
         many => terminal.line(format_args!("Found {many} results ({how})"))?,
     }
     for (rank, hit) in (1..).zip(&found.hits) {
-        let author = plain(hit.author.as_deref().unwrap_or("deleted"));
         terminal.line(format_args!(
-            "\n[{rank}] {STRONG}{}{STRONG:#} ({})\n    {FAINT}@{author} · {} · {}{FAINT:#}\n    \"{}\"\n    {}",
+            "\n[{rank}] {STRONG}{}{STRONG:#} ({})\n    {FAINT}{}{} · {}{FAINT:#}\n    \"{}\"",
             plain(&heading(hit)),
             score(hit.score),
+            author(hit),
             day(hit.created_at),
             hit.project,
             plain(&hit.snippet),
-            plain(&hit.url),
         ))?;
+        if let Some(url) = &hit.url {
+            terminal.line(format_args!("    {}", plain(url)))?;
+        }
     }
     Ok(())
 }
 
-/// `MR !847 - Refactor auth`, `Discussion on Issue #234`
+/// `@alice · `, `ada@example.com · `; nothing for code, which many wrote.
+fn author(hit: &Hit) -> String {
+    match (&hit.author, &hit.path) {
+        (Some(address), _) if address.contains('@') => format!("{} · ", plain(address)),
+        (Some(name), _) => format!("@{} · ", plain(name)),
+        (None, Some(_)) => String::new(),
+        (None, None) => "@deleted · ".to_owned(),
+    }
+}
+
+/// `MR !847 - Refactor auth`, `Discussion on Issue #234`, `Commit 1a2b3c4d - Fix it`, `src/auth.rs:12-40 - login`
 fn heading(hit: &Hit) -> String {
     let name = |id: &str| match id.parse() {
         Ok(NodeId::Thread(thread)) => called(&thread),
+        Ok(NodeId::Commit { sha, .. }) => format!("Commit {}", short(&sha)),
         _ => id.to_owned(),
     };
-    match &hit.parent {
-        Some(parent) => format!("Discussion on {}", name(parent)),
-        None => format!("{} - {}", name(&hit.id), hit.title),
+    match (&hit.path, &hit.parent) {
+        (Some(path), None) => path.clone(),
+        (Some(path), Some(_)) => {
+            let lines = hit.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
+            format!("{path}{lines} - {}", hit.title)
+        }
+        (None, Some(parent)) => format!("Discussion on {}", name(parent)),
+        (None, None) => format!("{} - {}", name(&hit.id), hit.title),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     config::{self, parse_address},
     data_dir::{Claim, DataDir, SCHEME, SERVE},
     failure::{Failure, Result, reason},
-    graphql::{self, Limits},
+    graphql::{self, Limits, Schema},
     http::{self, Access},
 };
 
@@ -40,19 +40,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let config = session.config()?;
-    let address = args.listen.unwrap_or(config.listen);
-    if let Some(variable) = config.server_token.missing() {
-        return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
-    }
-    if !address.ip().is_loopback() && config.server_token.secret.is_none() {
-        return Err(Failure::configuration(format!(
-            "{address} can be reached by others, so clients must show a token; name the variable that holds it as \
-             token_env under [server] in {}, or listen on 127.0.0.1",
-            config.path.display()
-        )));
-    }
-    let directory = DataDir::open(&config.data_dir)?;
+    let address = check_address(session, args.listen)?;
+    let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use = |who: String| {
         let name = directory.path().display();
         Err(Failure::new(
@@ -65,21 +54,72 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
         Claim::Busy(holder) => return in_use(holder.to_string()),
     }
-    // Before the stores are opened, which may take long: an address that is taken is told at once.
-    let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
-    let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
-    let engine = open_engine(session, &directory).await?;
-    tell_what_is_missing(session)?;
-    let schema = graphql::schema(engine.clone(), Limits::default());
-    let stop = http::stop_signal()?;
-    let announcement = directory.announce(&url, &config.digest)?;
-    session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
-    let embedding = tokio::spawn(embed_in_background(engine.clone()));
-    let served =
-        http::serve(engine, schema, listener, Access { token: config.server_token.secret.clone() }, stop).await;
-    embedding.abort();
-    drop(announcement);
-    Ok(served?)
+    let server = Server::open(session, directory, address).await?;
+    tell_what_is_missing(session, &server.engine).await?;
+    server.run(session).await
+}
+
+/// The address to listen on, which must not be open to others without a token.
+///
+/// # Errors
+/// It is, or the token is not there.
+pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Result<SocketAddr> {
+    let config = session.config()?;
+    let address = listen.unwrap_or(config.listen);
+    if let Some(variable) = config.server_token.missing() {
+        return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
+    }
+    if !address.ip().is_loopback() && config.server_token.secret.is_none() {
+        return Err(Failure::configuration(format!(
+            "{address} can be reached by others, so clients must show a token; name the variable that holds it as \
+             token_env under [server] in {}, or listen on 127.0.0.1",
+            config.path.display()
+        )));
+    }
+    Ok(address)
+}
+
+/// A server that has its address and its stores, and answers nobody yet.
+pub(super) struct Server {
+    directory: DataDir,
+    listener: TcpListener,
+    url: String,
+    engine: Engine,
+    /// Executes operations, in this process too.
+    pub(super) schema: Schema,
+}
+
+impl Server {
+    /// Takes the address and opens the stores of a directory that this process has claimed.
+    ///
+    /// # Errors
+    /// The address is taken, or a store cannot be opened.
+    pub(super) async fn open(session: &Session, directory: DataDir, address: SocketAddr) -> Result<Self> {
+        // Before the stores are opened, which may take long: an address that is taken is told at once.
+        let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+        let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
+        let engine = open_engine(session, &directory).await?;
+        let schema = graphql::schema(engine.clone(), Limits::default());
+        Ok(Self { directory, listener, url, engine, schema })
+    }
+
+    /// Answers until it is told to stop, and makes vectors in the background.
+    ///
+    /// # Errors
+    /// The listener failed.
+    pub(super) async fn run(self, session: &Session) -> Result<()> {
+        let Self { directory, listener, url, engine, schema } = self;
+        let config = session.config()?;
+        let stop = http::stop_signal()?;
+        let announcement = directory.announce(&url, &config.digest)?;
+        session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
+        let embedding = tokio::spawn(embed_in_background(engine.clone()));
+        let access = Access { token: config.server_token.secret.clone() };
+        let served = http::serve(engine, schema, listener, access, stop).await;
+        embedding.abort();
+        drop(announcement);
+        Ok(served?)
+    }
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
@@ -103,9 +143,11 @@ fn url_of(address: SocketAddr) -> String {
     format!("{SCHEME}{}", SocketAddr::new(ip, address.port()))
 }
 
-fn tell_what_is_missing(session: &Session) -> Result<()> {
-    if session.config()?.settings.forges.is_empty() {
-        session.terminal.note(format_args!("no project is configured; 'backstory init' writes a configuration"));
+async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> {
+    if session.config()?.settings.forges.is_empty() && engine.repositories().await?.is_empty() {
+        session.terminal.note(
+            "nothing is indexed yet; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge",
+        );
     }
     for (forge, token) in session.config()?.forges() {
         if let Some(variable) = token.missing() {

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Session,
+    Session, repos,
     task::{self, Task},
 };
 use crate::{client::Client, failure::Result, output::counted};
 
 const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 
-/// Read what is new at the forges
+/// Read what is new at the forges and in the git repositories
 ///
 /// The first time that is everything. Text can be searched as soon as it has been read; vectors for search by meaning
 /// come with 'backstory embed', or in the background of 'backstory serve'.
@@ -43,10 +43,8 @@ struct Answer {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let config = session.config()?;
-    for project in &args.projects {
-        config.require_project(project)?;
-    }
     let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
+    repos::require_projects(session, &client, &args.projects).await?;
     let variables = json!({ "projects": args.projects, "full": args.full, "force": args.force });
     let answer: Answer = client.run(SYNC, variables).await?;
     let mut summary = task::follow(&client, answer.sync).await?;
@@ -60,23 +58,39 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// `1 issue, 0 merge requests updated; 3 discussions refetched`
+/// Syncs one project and follows that; what it did.
+///
+/// # Errors
+/// It failed, or Ctrl-C was pressed.
+pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
+    let answer: Answer = client.run(SYNC, json!({ "projects": [project], "full": false, "force": false })).await?;
+    task::follow(client, answer.sync).await
+}
+
+/// `1 issue, 0 merge requests updated; 3 discussions refetched; 2 commits, 5 files indexed`
 pub(super) fn sentence(summary: &Value) -> String {
     let changed = |kind: &str| summary["changed"][kind].as_u64().unwrap_or(0);
     let told = |key: &str| summary[key].as_u64().unwrap_or(0);
     let (issues, requests, refetched) = (changed("issue"), changed("merge_request"), told("discussions_refetched"));
-    let mut parts = if issues + requests + refetched == 0 {
-        vec!["0 issues, 0 MRs updated".to_owned()]
-    } else {
-        vec![
-            format!(
-                "{}, {} updated",
-                counted(issues, "issue", "issues"),
-                counted(requests, "merge request", "merge requests")
-            ),
-            format!("{} refetched", counted(refetched, "discussion", "discussions")),
-        ]
-    };
+    let mut parts = Vec::new();
+    // Syncs of before repositories could be indexed do not say how many they read.
+    let (repositories, only_repositories) = (told("repositories"), summary["projects"] == 0);
+    if issues + requests + refetched > 0 {
+        parts.push(format!(
+            "{}, {} updated",
+            counted(issues, "issue", "issues"),
+            counted(requests, "merge request", "merge requests")
+        ));
+        parts.push(format!("{} refetched", counted(refetched, "discussion", "discussions")));
+    } else if !only_repositories {
+        parts.push("0 issues, 0 MRs updated".to_owned());
+    }
+    if repositories > 0 {
+        let (commits, files) =
+            (counted(changed("commit"), "commit", "commits"), counted(changed("file"), "file", "files"));
+        let repositories = counted(repositories, "repository", "repositories");
+        parts.push(format!("{commits}, {files} indexed of {repositories}"));
+    }
     let mut also = |count: u64, one: &str, many: &str, what: &str| {
         if count > 0 {
             parts.push(format!("{} {what}", counted(count, one, many)));

@@ -16,7 +16,7 @@ use crate::{
 
 const SYNC_STATUS: &str = include_str!("../../../../queries/graphql/sync_status.graphql");
 
-/// Show how far each project has been read, and the last syncs
+/// Show how far each project of a forge has been read, and the last syncs
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n  backstory sync-status --runs 20")]
 pub(super) struct Args {
@@ -46,18 +46,20 @@ struct SyncStatus {
     running: Option<Task>,
 }
 
+/// How far a project of a forge has been read.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all(deserialize = "camelCase"))]
-struct Project {
-    path: String,
-    issues_cursor: Option<Cursor>,
-    merge_requests_cursor: Option<Cursor>,
+pub(super) struct Project {
+    pub(super) path: String,
+    pub(super) issues_cursor: Option<Cursor>,
+    pub(super) merge_requests_cursor: Option<Cursor>,
 }
 
+/// How far a list has been read.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all(deserialize = "camelCase"))]
-struct Cursor {
-    updated_at: Timestamp,
+pub(super) struct Cursor {
+    pub(super) updated_at: Timestamp,
     forge_id: String,
 }
 
@@ -87,10 +89,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let cursor = |cursor: &Option<Cursor>| cursor.as_ref().map_or("never read".to_owned(), |at| minute(at.updated_at));
     let projects = status.projects.iter();
     let projects = projects.map(|p| vec![p.path.clone(), cursor(&p.issues_cursor), cursor(&p.merge_requests_cursor)]);
-    terminal.table(&["project", "issues read to", "merge requests read to"], &[], projects.collect())?;
-    terminal.line("")?;
+    if !status.projects.is_empty() {
+        terminal.table(&["project", "issues read to", "merge requests read to"], &[], projects.collect())?;
+        terminal.line("")?;
+    }
     if status.runs.is_empty() {
-        return Ok(terminal.line("No sync yet; 'backstory sync' reads the projects.")?);
+        return Ok(terminal
+            .line("No sync yet; 'backstory sync' reads what is configured, 'backstory add PATH' a repository.")?);
     }
     let runs = status.runs.iter().map(|run| row(session, run)).collect();
     terminal.table(&["last syncs", "command", "status", "took", "result"], &[], runs)?;

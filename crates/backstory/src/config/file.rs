@@ -1,6 +1,9 @@
 //! The configuration file as it is written, and what must hold for it.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+};
 
 use backstory_engine::{
     embed::Provider,
@@ -90,7 +93,7 @@ struct ForgeToml {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RepositoriesToml {
-    allowed_hosts: Vec<String>,
+    allowed_hosts: Vec<Spanned<String>>,
     include: Vec<Spanned<String>>,
     exclude: Vec<Spanned<String>>,
 }
@@ -203,11 +206,27 @@ impl Source<'_> {
 
     fn repositories(self, repositories: RepositoriesToml) -> Result<Repositories> {
         Ok(Repositories {
-            allowed_hosts: repositories.allowed_hosts,
+            allowed_hosts: repositories.allowed_hosts.into_iter().map(|host| self.host(host)).collect::<Result<_>>()?,
             include: self.globs("include", &repositories.include)?,
             exclude: self.globs("exclude", &repositories.exclude)?,
-            ssh_agent: std::env::var_os("SSH_AUTH_SOCK"),
+            ssh_agent: None,
         })
+    }
+
+    /// The name or address of a host, alone.
+    fn host(self, host: Spanned<String>) -> Result<String> {
+        let text = host.get_ref().as_str();
+        let is_address = text.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let is_name =
+            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+        if is_address || is_name {
+            return Ok(host.into_inner());
+        }
+        let what = format!(
+            "allowed_hosts: '{text}' is no host; write its name or address alone, like git.example.com, without a \
+             scheme, a port or a path"
+        );
+        Err(self.wrong(host.span(), what))
     }
 
     fn globs(self, key: &str, globs: &[Spanned<String>]) -> Result<GlobSet> {

@@ -24,7 +24,8 @@ pub(crate) struct Limits {
     pub(crate) nesting: usize,
     /// How long an operation may take.
     pub(crate) time: Duration,
-    /// How long an operation may take that reads everything there is: `check` and `digest`.
+    /// How long an operation may take that reads or takes away everything there is: `check`, `digest` and
+    /// `removeRepository`.
     pub(crate) long_time: Duration,
 }
 

@@ -19,6 +19,7 @@ mod person;
 mod planning;
 mod project;
 mod query;
+mod repository;
 mod scalar;
 mod search;
 mod status;

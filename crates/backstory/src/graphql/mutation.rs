@@ -3,20 +3,26 @@
 use async_graphql::{Context, Object, Result};
 use backstory_engine::SyncRequest;
 
-use super::{loaders, names::Projection, page::QUERY, task::Task};
+use super::{
+    loaders,
+    names::Projection,
+    page::QUERY,
+    repository::{self, Repository},
+    task::Task,
+};
 
 /// Work to be done.
 pub(crate) struct Mutation;
 
-/// Work to be done. Each starts a task and returns it at once; `task` and `taskProgress` tell how far it is.
+/// Work to be done. What takes long starts a task and returns it at once; `task` and `taskProgress` tell how far it is.
 #[Object]
 impl Mutation {
-    /// Reads what is new at the forges. One sync is at work at a time.
+    /// Reads what is new at the forges and in the repositories. One sync is at work at a time.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn sync(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Full paths of projects; all that are configured if absent or empty.")] projects: Option<
+        #[graphql(desc = "Full paths of projects; all that are configured or were added if absent or empty.")] projects: Option<
             Vec<String>,
         >,
         #[graphql(desc = "Whether to read everything again, not only what is new.", default_with = "Some(false)")]
@@ -29,6 +35,31 @@ impl Mutation {
             force: force.unwrap_or(false),
         };
         Ok(loaders::engine(ctx)?.start_sync(request).await?.into())
+    }
+
+    /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn add_repository(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Path on the server's machine, absolute, or a https, http or ssh address.")] address: String,
+        #[graphql(desc = "Full path of the project that it is to be; told from the address if absent.")] name: Option<
+            String,
+        >,
+        #[graphql(desc = "Names of branches to index besides the default one.")] branches: Option<Vec<String>>,
+        #[graphql(desc = "Whether to index all branches.", default_with = "Some(false)")] all_branches: Option<bool>,
+    ) -> Result<Repository> {
+        repository::add(ctx, address, name, branches.unwrap_or_default(), all_branches.unwrap_or(false)).await
+    }
+
+    /// Forgets a repository, its clone and everything known from it; says how many objects that were.
+    #[graphql(complexity = "QUERY")]
+    async fn remove_repository(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of its project.")] project: String,
+    ) -> Result<u64> {
+        Ok(loaders::engine(ctx)?.remove_repository(&project).await?)
     }
 
     /// Gives every document that has none its vectors.

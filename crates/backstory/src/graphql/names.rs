@@ -61,6 +61,108 @@ pub(crate) enum SearchMode {
     Semantic,
 }
 
+/// What a commit does to a file.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::commit::ChangeStatus")]
+pub(crate) enum ChangeStatus {
+    /// It was not there before.
+    Added,
+    /// Its content or permissions change.
+    Modified,
+    /// It is not there any more.
+    Deleted,
+    /// It moves to another path, possibly with edits.
+    Renamed,
+    /// It is made from another file, which stays.
+    Copied,
+    /// It becomes another kind: file, symbolic link, submodule.
+    TypeChanged,
+}
+
+/// Type of a change.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::classify::ChangeType")]
+pub(crate) enum ChangeType {
+    /// Fixes incorrect behaviour.
+    Bugfix,
+    /// Adds something new.
+    Feature,
+    /// Restructures without changing behaviour.
+    Refactor,
+    /// Makes it faster or smaller.
+    Performance,
+    /// Closes a hole.
+    Security,
+    /// Changes texts for people only.
+    Documentation,
+    /// Changes tests only.
+    Test,
+    /// Changes dependencies.
+    Dependency,
+    /// Changes settings, builds, pipelines and releases.
+    Configuration,
+    /// Removes what is dead, formats.
+    Cleanup,
+}
+
+/// Why the content of a file is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::code::LeftOutReason")]
+pub(crate) enum LeftOutReason {
+    /// It is not text.
+    Binary,
+    /// A program wrote it.
+    Generated,
+    /// It was written for another project.
+    Vendored,
+    /// It has more bytes than the limit.
+    TooLarge,
+    /// It has no bytes.
+    Empty,
+    /// The configuration says so.
+    Excluded,
+}
+
+/// Kind of a code entity.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::code::EntityKind")]
+pub(crate) enum EntityKind {
+    /// A function that belongs to no type.
+    Function,
+    /// A function of a type.
+    Method,
+    /// A function that is announced and defined elsewhere, as in a C header.
+    Declaration,
+    /// A class, object or record.
+    Class,
+    /// A struct.
+    Struct,
+    /// A union.
+    Union,
+    /// An enum.
+    Enum,
+    /// A trait.
+    Trait,
+    /// An interface or protocol.
+    Interface,
+    /// Another name for a type.
+    TypeAlias,
+    /// A module.
+    Module,
+    /// A namespace.
+    Namespace,
+    /// A macro that takes arguments.
+    Macro,
+    /// A constant at the top level or of a type.
+    Constant,
+    /// A variable or property at the top level or of a type.
+    Variable,
+    /// A named block of tests.
+    TestSuite,
+    /// A named test that is a call.
+    TestCase,
+}
+
 /// What is made anew from the ledger.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "EngineProjection")]
@@ -77,7 +179,7 @@ pub(crate) enum Projection {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "task::TaskKind")]
 pub(crate) enum TaskKind {
-    /// Reads what is new at the forges.
+    /// Reads what is new at the forges and in the repositories.
     Sync,
     /// Gives every document its vectors.
     Embed,

@@ -13,6 +13,7 @@ use super::{
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
     project::Project,
+    repository::{self, Repository},
     search::{self, Coverage, DEFAULT_HITS, SearchFilter, SearchResult},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
@@ -73,6 +74,12 @@ impl Query {
         let all = loaders::engine(ctx)?.projects().await?;
         let start = page::start(&all, after.as_deref(), |project| project.path.clone())?;
         Ok(page::connection(&all, start, size, |project| (project.path.clone(), Project::new(project.path.clone()))))
+    }
+
+    /// The git repositories that are indexed, by project.
+    #[graphql(complexity = "QUERY + repository::SOME * child_complexity")]
+    async fn repositories(&self, ctx: &Context<'_>) -> Result<Vec<Repository>> {
+        repository::all(ctx).await
     }
 
     /// An issue; null if it has not been read.

@@ -33,6 +33,18 @@ pub(crate) struct Stats {
     labels: u64,
     /// Milestones in the graph.
     milestones: u64,
+    /// Commits in the graph.
+    commits: u64,
+    /// Files in the graph, also those that are no more.
+    files: u64,
+    /// Code entities in the graph, also those that are no more.
+    code_entities: u64,
+    /// Branches in the graph.
+    branches: u64,
+    /// Tags in the graph.
+    tags: u64,
+    /// Design notes in the graph.
+    design_notes: u64,
     /// Nodes of every class in the graph, by the name of the class.
     nodes: Vec<ClassCount>,
     /// Statements in the graph.
@@ -64,6 +76,12 @@ impl From<read::Stats> for Stats {
             people: of("Person"),
             labels: of("Label"),
             milestones: of("Milestone"),
+            commits: of("Commit"),
+            files: of("File"),
+            code_entities: of("CodeEntity"),
+            branches: of("Branch"),
+            tags: of("Tag"),
+            design_notes: of("DesignNote"),
             quads: stats.quads,
             model: stats.model,
             redactions: stats.redactions,

@@ -1,7 +1,7 @@
 //! What is of a repository, as quads.
 
 use backstory_model::{
-    classify::{self, FileStatus, classify},
+    classify,
     code::{Content, DocAnalysis, Entity, FileAnalysis, TestRole},
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
@@ -98,13 +98,10 @@ impl Facts {
     }
 
     fn change_type(&mut self, id: &NodeId, commit: &Commit) {
-        let files: Vec<classify::FileChange<'_>> = commit.changes.iter().map(of_file).collect();
-        let found = classify(commit.title(), &files);
+        let Some(found) = classify::of_commit(commit) else { return };
         self.own(id, "changeType", found.main.kind.as_str());
         self.decimal(id, "changeTypeConfidence", millionths(found.main.confidence));
-        let (insertions, deletions) = files.iter().fold((0u64, 0u64), |(insertions, deletions), file| {
-            (insertions + u64::from(file.added), deletions + u64::from(file.deleted))
-        });
+        let (insertions, deletions) = commit.line_counts();
         self.number(id, "insertions", insertions);
         self.number(id, "deletions", deletions);
     }
@@ -341,15 +338,4 @@ impl Facts {
 fn millionths(share: f32) -> u64 {
     // 0 to 1, so neither sign nor size is lost.
     (f64::from(share.clamp(0.0, 1.0)) * 1_000_000.0).round() as u64
-}
-
-fn of_file(change: &FileChange) -> classify::FileChange<'_> {
-    let status = match change.status {
-        ChangeStatus::Added | ChangeStatus::Copied => FileStatus::Added,
-        ChangeStatus::Modified | ChangeStatus::TypeChanged => FileStatus::Modified,
-        ChangeStatus::Deleted => FileStatus::Deleted,
-        ChangeStatus::Renamed => FileStatus::Renamed,
-    };
-    let lines = change.lines.unwrap_or_default();
-    classify::FileChange { path: change.path.as_str(), status, added: lines.insertions, deleted: lines.deletions }
 }

@@ -1,0 +1,131 @@
+//! `add`
+
+use std::{path::Path, time::Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    repos::{self, Repository},
+    sync, task,
+};
+use crate::{
+    client::Client,
+    failure::{Failure, Result, reason},
+    output::{counted, duration, plain},
+};
+
+const ADD: &str = include_str!("../../../../queries/graphql/add_repository.graphql");
+
+/// Index a git repository: its history, its code and who wrote which line
+///
+/// It is cloned into the data directory; nothing is ever written to it. 'backstory sync' reads what is new in it later.
+/// A repository that was added before gets the branches that are named now.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory add .
+  backstory add ~/src/shop --branch release-1 --branch release-2
+  backstory add https://gitlab.example.com/group/project.git --all-branches
+
+Hosts on a private network must be named as allowed_hosts under [repositories] in the configuration.")]
+pub(super) struct Args {
+    /// Path of a repository on this machine, or its https, http or ssh address
+    #[arg(value_name = "PATH|URL")]
+    address: String,
+    /// What the project is called [default: told from the address, or from where the repository was cloned]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Index this branch too, besides the default one; several times for several
+    #[arg(long = "branch", value_name = "NAME", conflicts_with = "all_branches")]
+    branches: Vec<String>,
+    /// Index every branch
+    #[arg(long)]
+    all_branches: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    add_repository: Added,
+}
+
+#[derive(Deserialize)]
+struct Added {
+    project: String,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed {
+    repository: Repository,
+    summary: Value,
+    took_ms: u64,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let address = absolute(&args.address)?;
+    let client = Client::open(session, "add", || Ok(())).await?;
+    let begun = Instant::now();
+    let variables = json!({
+        "address": address, "name": args.name, "branches": args.branches, "allBranches": args.all_branches,
+    });
+    let Answer { add_repository: Added { project } } = client.run(ADD, variables).await?;
+    let (repository, summary) = index(&client, &project).await?;
+    let took = begun.elapsed();
+    if args.json {
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        return Ok(session.terminal.json(&Printed { repository, summary, took_ms })?);
+    }
+    session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
+    for missing in args.branches.iter().filter(|name| !repository.has_branch(name)) {
+        session
+            .terminal
+            .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", plain(missing)));
+    }
+    let coverage = task::coverage(&client).await?;
+    task::tell_waiting(&session.terminal, &client, coverage);
+    Ok(())
+}
+
+/// Puts a repository of this machine on the list, with its usual name and its default branch; the name.
+pub(super) async fn put(client: &Client, path: &str) -> Result<String> {
+    let variables = json!({ "address": path, "name": null, "branches": null, "allBranches": false });
+    let answer: Answer = client.run(ADD, variables).await?;
+    Ok(answer.add_repository.project)
+}
+
+/// Brings the index to what the repository has; what it has, and what the sync did.
+pub(super) async fn index(client: &Client, project: &str) -> Result<(Repository, Value)> {
+    let summary = sync::project(client, project).await?;
+    let repository = repos::all(client).await?.into_iter().find(|repository| repository.project == project);
+    let gone = || Failure::usage(format!("{project} was removed while it was read"));
+    Ok((repository.ok_or_else(gone)?, summary))
+}
+
+/// `Indexed acme/shop: 1,234 commits, 56 files, main at 1a2b3c4d`
+pub(super) fn indexed(repository: &Repository) -> String {
+    format!(
+        "Indexed {}: {}, {}, {}",
+        plain(&repository.project),
+        counted(repository.commits, "commit", "commits"),
+        counted(repository.files, "file", "files"),
+        repository.shown_head()
+    )
+}
+
+/// What was written, with a path made absolute: a server has another working directory.
+fn absolute(text: &str) -> Result<String> {
+    let text = text.trim();
+    let names_host = text.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+    if text.is_empty() || text.starts_with('-') || text.contains("://") || names_host {
+        return Ok(text.to_owned());
+    }
+    let path = std::path::absolute(Path::new(text))
+        .map_err(|error| Failure::usage(format!("'{text}' is no path: {}", reason(&error))))?;
+    Ok(path.display().to_string())
+}

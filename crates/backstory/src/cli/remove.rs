@@ -1,0 +1,37 @@
+//! `remove`
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Session;
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{counted, plain},
+};
+
+const REMOVE: &str = include_str!("../../../../queries/graphql/remove_repository.graphql");
+
+/// Forget a git repository, its clone and everything known from it
+///
+/// What a forge says about the project stays.
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n  backstory remove group/project")]
+pub(super) struct Args {
+    /// The project, as 'backstory repos' lists it
+    #[arg(value_name = "PROJECT")]
+    project: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    remove_repository: u64,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "remove", || Ok(())).await?;
+    let Answer { remove_repository: gone } = client.run(REMOVE, json!({ "project": args.project })).await?;
+    let (project, gone) = (plain(&args.project), counted(gone, "object was", "objects were"));
+    Ok(session.terminal.line(format_args!("Removed {project} with its clone; {gone} forgotten"))?)
+}

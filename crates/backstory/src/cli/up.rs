@@ -1,0 +1,158 @@
+//! `up`
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use backstory_engine::{error::ErrorKind, sources::git::naming::repository_around};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Session, add,
+    repos::{self, Repository},
+    serve::{self, Server},
+};
+use crate::{
+    client::{Client, Remote},
+    config::parse_address,
+    data_dir::{Claim, DataDir, UP},
+    failure::{Failure, Result},
+    output::{duration, plain},
+};
+
+const EXAMPLES: &str = include_str!("../../../../queries/graphql/examples.graphql");
+/// Longest query that is proposed, in characters.
+const MAX_QUERY: usize = 60;
+
+/// Index the git repository around here and answer questions about it: the command to begin with
+///
+/// Needs no configuration. The repository that PATH stands in is added unless it was before, what is new in it is read,
+/// and then the server runs as with 'backstory serve'. If a server for the data directory runs already, that one does
+/// the work.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n  backstory up\n  backstory up ~/src/shop --listen 127.0.0.1:0")]
+pub(super) struct Args {
+    /// A path in the repository
+    #[arg(default_value = ".", value_name = "PATH")]
+    path: PathBuf,
+    /// Address to listen on [default: listen under [server], then 127.0.0.1:7373]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    listen: Option<SocketAddr>,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let repository = around(&args.path)?;
+    let address = serve::check_address(session, args.listen)?;
+    let config = session.config()?;
+    let directory = DataDir::open(&config.data_dir)?;
+    match directory.claim(UP, &session.terminal).await? {
+        Claim::Own => {
+            let server = Server::open(session, directory, address).await?;
+            index(session, &Client::Here(server.schema.clone()), &repository).await?;
+            server.run(session).await
+        }
+        Claim::Server(running) => {
+            let url = running.url.clone();
+            let client = Client::There(Remote::new(running, config.server_token.secret.clone())?);
+            index(session, &client, &repository).await?;
+            Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
+        }
+        Claim::Busy(holder) => Err(Failure::new(
+            ErrorKind::Conflict,
+            format!("{holder} is using {}; try again when it has ended or listens", directory.path().display()),
+        )),
+    }
+}
+
+/// The repository that a path stands in.
+fn around(path: &Path) -> Result<String> {
+    let shown = path.display();
+    let there = path
+        .canonicalize()
+        .map_err(|error| Failure::usage(format!("{shown} cannot be read: {}", crate::failure::reason(&error))))?;
+    let missing =
+        || Failure::usage(format!("{shown} is in no git repository; go into one, or name one: backstory up PATH"));
+    let repository = repository_around(&there).ok_or_else(missing)?;
+    let repository = repository.canonicalize().unwrap_or(repository);
+    Ok(repository.display().to_string())
+}
+
+/// Adds the repository unless it is known, reads what is new in it, and says what can be asked now.
+async fn index(session: &Session, client: &Client, path: &str) -> Result<()> {
+    let begun = Instant::now();
+    let known = repos::all(client).await?.into_iter().find(|repository| repository.address == path);
+    let project = match known {
+        // As it was added, with the branches that were chosen then.
+        Some(known) => known.project,
+        None => add::put(client, path).await?,
+    };
+    let (repository, _) = add::index(client, &project).await?;
+    session.terminal.line(format_args!("{} in {}", add::indexed(&repository), duration(begun.elapsed())))?;
+    let commands = commands(client, &repository).await?;
+    if !commands.is_empty() {
+        session.terminal.line(format_args!("\nTry, from another terminal:\n{}\n", commands.join("\n")))?;
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Examples {
+    repositories: Vec<Central>,
+    node: Option<Titled>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Central {
+    project: String,
+    central_files: Vec<CentralFile>,
+}
+
+#[derive(Deserialize)]
+struct CentralFile {
+    path: String,
+}
+
+#[derive(Deserialize)]
+struct Titled {
+    title: Option<String>,
+}
+
+/// Commands that have an answer in this repository.
+async fn commands(client: &Client, repository: &Repository) -> Result<Vec<String>> {
+    let project = &repository.project;
+    let head = repository.head.as_deref().unwrap_or_default();
+    let found: Examples = client.run(EXAMPLES, json!({ "head": format!("{project}@{head}") })).await?;
+    let own = found.repositories.into_iter().find(|of| of.project == *project);
+    let file = own.and_then(|own| own.central_files.into_iter().next()).map(|file| format!("{project}:{}", file.path));
+    let title = found.node.and_then(|node| node.title);
+    let mut commands = Vec::new();
+    commands.extend(file.iter().map(|file| format!("  backstory why {}", quoted(&format!("{file}:1")))));
+    commands.extend(title.map(|title| format!("  backstory search {}", quoted(&query(&title)))));
+    commands.extend(file.iter().map(|file| format!("  backstory history {}", quoted(file))));
+    Ok(commands)
+}
+
+/// The beginning of a title, up to the end of a word.
+fn query(title: &str) -> String {
+    let title = plain(title);
+    let mut query = String::new();
+    for word in title.split_whitespace() {
+        if !query.is_empty() && query.chars().count() + word.chars().count() > MAX_QUERY {
+            break;
+        }
+        query.push_str(if query.is_empty() { "" } else { " " });
+        query.push_str(word);
+    }
+    query
+}
+
+/// One argument, as a shell reads it.
+fn quoted(text: &str) -> String {
+    let harmless = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | ',');
+    let text = plain(text);
+    if text.chars().all(harmless) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,152 @@
+//! Git repositories: which are indexed, and how they stand.
+
+use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
+use backstory_engine::{
+    ledger,
+    repository::{AddRequest, RepositoryStatus},
+};
+
+use super::{
+    code::File,
+    loaders,
+    page::{self, QUERY},
+    scalar::DateTime,
+};
+
+/// Central files of a repository, unless the request says how many.
+const FEW_FILES: usize = 3;
+/// How many repositories are taken to be indexed.
+pub(super) const SOME: usize = 10;
+
+/// A git repository that is indexed.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct Repository {
+    /// Full path of its project.
+    project: String,
+    /// Path or URL that it is cloned from.
+    address: String,
+    /// Which of its branches are indexed.
+    branches: BranchSelection,
+    /// When it was added.
+    added_at: DateTime,
+    /// When it was last fetched and indexed to the end; null if it never was.
+    synced_at: Option<DateTime>,
+    /// Branch that its HEAD points at; null if it was never read.
+    default_branch: Option<String>,
+    /// The indexed commit at the head of the default branch.
+    head: Option<String>,
+    /// The branches that are indexed, by name.
+    indexed: Vec<BranchTip>,
+    /// Commits that are indexed.
+    commits: u64,
+    /// Files at the indexed head.
+    files: u64,
+    /// Indexed commits that no branch reaches any more, because history was rewritten.
+    rewritten: usize,
+}
+
+/// Which branches of a repository are indexed.
+#[derive(SimpleObject)]
+pub(crate) struct BranchSelection {
+    /// Which.
+    which: BranchChoice,
+    /// Names of those that are indexed besides the default one, with SELECTED.
+    names: Vec<String>,
+}
+
+/// Which branches of a repository are indexed.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+pub(crate) enum BranchChoice {
+    /// The one that HEAD points at.
+    Default,
+    /// That one and those that are named.
+    Selected,
+    /// All.
+    All,
+}
+
+/// A branch and the commit of it that is indexed.
+#[derive(SimpleObject)]
+pub(crate) struct BranchTip {
+    /// Name of the branch.
+    branch: String,
+    /// Object name of the commit.
+    sha: String,
+}
+
+/// What is looked up only if it is asked for.
+#[ComplexObject]
+impl Repository {
+    /// Its files that the rest of its code refers to most, the most central first; others if none refers to another.
+    #[graphql(complexity = "QUERY + page::cost(first, FEW_FILES, child_complexity)")]
+    async fn central_files(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most files, 0 to 100.", default_with = "Some(FEW_FILES as i32)")] first: Option<i32>,
+    ) -> Result<Vec<File>> {
+        let limit = page::size(first, FEW_FILES)?;
+        let paths = loaders::engine(ctx)?.central_files(&self.project, limit).await?;
+        Ok(paths.into_iter().map(|path| File::new(self.project.clone(), path)).collect())
+    }
+}
+
+impl From<ledger::Branches> for BranchSelection {
+    fn from(branches: ledger::Branches) -> Self {
+        let (which, names) = match branches {
+            ledger::Branches::Default => (BranchChoice::Default, vec![]),
+            ledger::Branches::Selected(names) => (BranchChoice::Selected, names),
+            ledger::Branches::All => (BranchChoice::All, vec![]),
+        };
+        Self { which, names }
+    }
+}
+
+impl From<RepositoryStatus> for Repository {
+    fn from(status: RepositoryStatus) -> Self {
+        let head = status.head().map(|head| head.to_string());
+        let entry = status.entry;
+        let tip =
+            |(branch, sha): (String, backstory_engine::model::commit::Sha)| BranchTip { branch, sha: sha.to_string() };
+        Self {
+            project: entry.project,
+            address: entry.address,
+            branches: entry.branches.into(),
+            added_at: entry.added_at.into(),
+            synced_at: entry.synced_at.map(DateTime::from),
+            default_branch: status.default_branch,
+            head,
+            indexed: entry.indexed.into_iter().map(tip).collect(),
+            commits: status.commits,
+            files: status.files,
+            rewritten: entry.rewritten.len(),
+        }
+    }
+}
+
+/// All repositories, by project.
+pub(super) async fn all(ctx: &Context<'_>) -> Result<Vec<Repository>> {
+    Ok(loaders::engine(ctx)?.repositories().await?.into_iter().map(Repository::from).collect())
+}
+
+/// Puts a repository on the list.
+pub(super) async fn add(
+    ctx: &Context<'_>,
+    address: String,
+    name: Option<String>,
+    branches: Vec<String>,
+    all_branches: bool,
+) -> Result<Repository> {
+    let branches = match (branches.is_empty(), all_branches) {
+        (true, false) => ledger::Branches::Default,
+        (false, false) => ledger::Branches::Selected(branches),
+        (true, true) => ledger::Branches::All,
+        (false, true) => {
+            return Err(page::invalid("name branches or ask for all of them, not both").into());
+        }
+    };
+    let engine = loaders::engine(ctx)?;
+    let entry = engine.add_repository(AddRequest { address, name, branches }).await?;
+    let status = engine.repositories().await?.into_iter().find(|status| status.entry.project == entry.project);
+    Ok(status.unwrap_or(RepositoryStatus { entry, default_branch: None, commits: 0, files: 0 }).into())
+}
