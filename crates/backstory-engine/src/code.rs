@@ -103,9 +103,15 @@ impl Engine {
                 &id.to_string(),
             ));
         }
-        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (&a.1, &a.3).cmp(&(&b.1, &b.3))));
         // A rename is one commit under two names: the new one tells it.
-        found.dedup_by(|later, first| later.1 == first.1 && later.2 == ChangeKind::Removed);
+        let is_removed = |kind: &ChangeKind| *kind == ChangeKind::Removed;
+        found.sort_by(|a, b| {
+            b.0.cmp(&a.0)
+                .then_with(|| a.1.cmp(&b.1))
+                .then_with(|| is_removed(&a.2).cmp(&is_removed(&b.2)))
+                .then_with(|| a.3.cmp(&b.3))
+        });
+        found.dedup_by(|later, first| later.1 == first.1 && is_removed(&later.2));
         let more = found.len() > skip + limit;
         let project = id.project().unwrap_or_default().to_owned();
         let engine = self.clone();

@@ -194,11 +194,13 @@ mod tests {
             url: String::new(),
             author: None,
             labels: vec![],
-            state: State::Opened,
+            state: Some(State::Opened),
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             header: "[MR !7: Use JWT] Discussion".into(),
             parts: parts.iter().map(part).collect(),
+            path: None,
+            lines: None,
             whole_text: String::new(),
         }
     }
