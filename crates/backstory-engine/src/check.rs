@@ -6,8 +6,9 @@ use backstory_model::{
     document::Document,
     entity::{Item, ItemKind},
     id::NodeId,
+    repository::HeadFile,
 };
-use backstory_store::graph::queries::CHECKS;
+use backstory_store::{graph::queries::CHECKS, ledger::StoredLineage};
 
 use crate::{Engine, error::Result};
 
@@ -90,6 +91,7 @@ impl Engine {
             self.graph_gaps(&expected).await?,
         );
         add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
+        add("the lines of every file at an indexed head have an origin", self.untraced_files().await?);
         add("both projections have applied every change", self.lag().await?);
         let (digest, quads) = self.digest().await?;
         Ok(CheckReport { findings, digest, quads })
@@ -200,6 +202,51 @@ impl Engine {
             problems.push(format!("{} documents are of nothing that exists", held - wanted));
         }
         Ok(problems)
+    }
+
+    /// Files whose lineage is missing or tells of another number of lines, and branches whose lineage is out of date.
+    async fn untraced_files(&self) -> Result<Vec<String>> {
+        let engine = self.clone();
+        self.blocking(move || {
+            let mut problems = Vec::new();
+            for entry in engine.ledger().repositories()? {
+                let project = &entry.project;
+                for (branch, tip) in &entry.indexed {
+                    if engine.ledger().lineage_head(project, branch)?.map(|head| head.tip) != Some(*tip) {
+                        problems.push(format!("{project} {branch} has no lineage at {tip}; run 'backstory sync'"));
+                    }
+                }
+                let default = engine.repository_record(project)?.and_then(|of| of.default_branch.clone());
+                let Some(default) = default.filter(|name| entry.indexed.contains_key(name.as_str())) else { continue };
+                engine.untraced_at(project, default.as_str(), &mut problems)?;
+            }
+            Ok(problems)
+        })
+        .await
+    }
+
+    fn untraced_at(&self, project: &str, branch: &str, problems: &mut Vec<String>) -> Result<()> {
+        let mut after: Option<String> = None;
+        loop {
+            let items = self.ledger().items_in(project, ItemKind::File, after.as_deref(), BATCH)?;
+            let Some(last) = items.last() else { return Ok(()) };
+            after = Some(last.key.clone());
+            for item in &items {
+                let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
+                let Some(analysis) = file.and_then(|file| file.analysis) else { continue };
+                match self.ledger().lineage(project, branch, &item.key)? {
+                    Some(StoredLineage::Traced(lineage)) if lineage.lines() == analysis.line_count => {}
+                    Some(StoredLineage::Traced(lineage)) => problems.push(format!(
+                        "{project}:{} has {} lines, its lineage {}",
+                        item.key,
+                        analysis.line_count,
+                        lineage.lines()
+                    )),
+                    Some(StoredLineage::Binary | StoredLineage::TooLarge) => {}
+                    None => problems.push(format!("{project}:{} has no lineage", item.key)),
+                }
+            }
+        }
     }
 
     async fn lag(&self) -> Result<Vec<String>> {

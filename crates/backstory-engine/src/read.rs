@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
-    id::{NS, NodeId, ThreadId, ThreadKind},
+    id::{NS, NodeId, ThreadId, ThreadKind, is_address},
 };
 use backstory_store::{
     graph::{Direction, EdgeEnd, Value, queries},
@@ -327,6 +327,7 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
         NodeId::Branch { project, name } => Some((project.clone(), ItemKind::Branch, name.clone())),
         NodeId::Tag { project, name } => Some((project.clone(), ItemKind::Tag, name.clone())),
         // People are kept by the forge's number for them; the others within what they belong to.
+        NodeId::Person(name) if is_address(name) => Some((String::new(), ItemKind::Identity, name.clone())),
         NodeId::Person(_) | NodeId::Note { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => None,
     }
 }

@@ -61,4 +61,10 @@ pub const CHECKS: &[Check] = &[
     Check { rule: "every author exists", query: query!("checks/author_unknown.rq") },
     Check { rule: "every address is an http address", query: query!("checks/link_invalid.rq") },
     Check { rule: "only diff notes stand on files", query: query!("checks/position_without_diff_note.rq") },
+    Check { rule: "every branch points at a commit that is known", query: query!("checks/branch_without_commit.rq") },
+    Check {
+        rule: "every commit's parents are known, unless its history is cut off",
+        query: query!("checks/commit_without_parent.rq"),
+    },
+    Check { rule: "every code entity is in a file", query: query!("checks/entity_without_file.rq") },
 ];

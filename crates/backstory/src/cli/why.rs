@@ -236,7 +236,7 @@ fn heading(trace: &Trace) -> String {
         (Some(path), None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
         (Some(path), None, Some(first), _) => format!("{path}:{first}"),
         (Some(path), ..) => path.clone(),
-        (None, ..) => trace.project.clone(),
+        (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.clone()),
     };
     let at = trace.rev.as_deref().map(|rev| format!(" at {}", short(rev))).unwrap_or_default();
     let fresh = trace.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();

@@ -20,7 +20,7 @@ use backstory_engine::{
     model::{
         edge::Edge,
         entity::{Discussion, Item, ItemKind, Person},
-        id::{NodeId, ThreadId},
+        id::{NodeId, ThreadId, is_address},
     },
 };
 
@@ -105,7 +105,7 @@ impl Loader<NodeId> for Reader {
     async fn load(&self, keys: &[NodeId]) -> Result<HashMap<NodeId, Self::Value>, Error> {
         self.reads.add(keys.len());
         let (people, others): (Vec<&NodeId>, Vec<&NodeId>) =
-            keys.iter().partition(|id| matches!(id, NodeId::Person(_)));
+            keys.iter().partition(|id| matches!(id, NodeId::Person(name) if !is_address(name)));
         let mut found: HashMap<NodeId, Self::Value> = keys.iter().map(|id| (id.clone(), None)).collect();
         if !people.is_empty() {
             let known = self.people.get(&self.engine).await?;

@@ -296,7 +296,7 @@ pub(crate) struct CommitSummary {
     title: String,
     /// Who wrote it: the name in the commit.
     author: String,
-    /// When it was written.
+    /// When it was committed.
     date: DateTime,
     /// The commit in the graph.
     node: Node,
@@ -310,7 +310,7 @@ impl CommitSummary {
             sha: record.commit.sha.to_string(),
             title: record.commit.title().to_owned(),
             author: record.commit.author.name.clone(),
-            date: record.commit.author.at.into(),
+            date: record.commit.committer.at.into(),
             node: Node::from(id),
         }
     }

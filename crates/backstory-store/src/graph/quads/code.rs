@@ -25,6 +25,7 @@ impl Facts {
                 self.class(&id, &format!("{NS}Project"));
                 self.own(&id, "path", project);
                 self.own(&id, "repository", &repository.address);
+                self.flag(&id, "shallow", repository.shallow);
                 if let Some(branch) = &repository.default_branch {
                     self.own(&id, "defaultBranch", branch.as_str());
                 }
