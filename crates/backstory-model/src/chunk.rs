@@ -194,12 +194,14 @@ mod tests {
             url: String::new(),
             author: None,
             labels: vec![],
-            state: State::Opened,
+            state: Some(State::Opened),
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             header: "[MR !7: Use JWT] Discussion".into(),
             parts: parts.iter().map(part).collect(),
             whole_text: String::new(),
+            path: None,
+            lines: None,
         }
     }
 
