@@ -181,13 +181,11 @@ fn what_is_no_repository_is_refused() {
     expect!["'[DIR]/file' is not a git repository; give the directory that holds .git, or a bare repository"]
         .assert_eq(&refused("file"));
     expect!["'[DIR]/none' cannot be read: No such file or directory (os error 2)"].assert_eq(&refused("none"));
-    expect!["acme/empty has no commit on any branch yet; there is nothing to index before the first one"]
+    expect!["'' is not the address of a repository: give a path or a URL of at most 4096 bytes"]
         .assert_eq(&refused(""));
     expect!["'-x' is not the address of a repository: it begins with a dash; write a path as ./-name"]
         .assert_eq(&refused("-x"));
-    let unreachable = last_error(&sandbox, &["add", "http://127.0.0.1:1/acme/shop.git"], 1);
-    assert!(unreachable.starts_with("acme/shop: git ls-remote failed"), "{unreachable}");
-    assert!(unreachable.contains("'http://127.0.0.1:1/acme/shop.git/'"), "{unreachable}");
+    expect!["host '127.0.0.1' is at 127.0.0.1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://127.0.0.1:1/x"));
     expect!["host '10.0.0.1' is at 10.0.0.1, which is a private network; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://10.0.0.1/x"));
     expect!["host '::1' is at ::1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://[::1]/x"));
     expect!["'file:///x' is not the address of a repository: write the path of a local repository without file://"]
@@ -205,7 +203,9 @@ fn what_cannot_be_read_is_not_kept() {
     expect!["acme/empty has no commit on any branch yet; there is nothing to index before the first one"]
         .assert_eq(&last_error(&sandbox, &["add", &path, "--name", "acme/empty"], 2));
     sandbox.write_config("[repositories]\nallowed_hosts = [\"127.0.0.1\"]\n");
-    expect!["acme/shop: git ls-remote failed (exit status: 128): fatal: unable to access 'http://127.0.0.1:1/acme/shop.git/': Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server"].assert_eq(&last_error(&sandbox, &["add", "http://127.0.0.1:1/acme/shop.git"], 1));
+    let unreachable = last_error(&sandbox, &["add", "http://127.0.0.1:1/acme/shop.git"], 1);
+    assert!(unreachable.starts_with("acme/shop: git ls-remote failed"), "{unreachable}");
+    assert!(unreachable.contains("'http://127.0.0.1:1/acme/shop.git/'"), "{unreachable}");
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
 }
