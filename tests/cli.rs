@@ -23,16 +23,21 @@ fn help_tells_what_there_is() {
         Usage: backstory [OPTIONS] <COMMAND>
 
         Commands:
+          up           Index the git repository around here and answer questions about it: the command to begin with
+          add          Index a git repository: its history, its code and who wrote which line
+          repos        List the git repositories that are indexed
+          remove       Forget a git repository, its clone and everything known from it
+          status       Show what is indexed and how fresh it is
           init         Write a configuration, with comments
           auth-test    Show whose token is used at each forge
-          doctor       Check the configuration, the forges, the stores and the embedding model
-          sync         Read what is new at the forges
-          sync-status  Show how far each project has been read, and the last syncs
+          doctor       Check the configuration, the forges, git, the repositories, the stores and the embedding model
+          sync         Read what is new at the forges and in the git repositories
+          sync-status  Show how far each project of a forge has been read, and the last syncs
           embed        Make the vectors that search by meaning needs, for every document that has none
           list         List issues or merge requests, the one that changed last first
           count        Count issues, merge requests, discussions or notes
           show         Show an issue or merge request with its discussions and links, or a single discussion
-          search       Find issues, merge requests and discussions by words and by meaning
+          search       Find issues, merge requests, discussions, commits and code by words and by meaning
           stats        Show how much there is of everything, and how much of it search by meaning covers
           check        Check that everything that is stored is sound and agrees
           rebuild      Make the graph, the index or both anew from what is stored, without a network
@@ -85,6 +90,15 @@ fn auth_test_authenticates_with_valid_token() {
     assert_eq!(json, json!([{ "forge": forge.url, "username": "johndoe", "name": "John Doe" }]));
 }
 
+/// What `doctor` prints, with `[GIT]` for the version of this machine's git.
+fn without_git_version(printed: &str) -> String {
+    let line = |line: &str| match line.split_once("git            version ") {
+        Some((mark, _)) => format!("{mark}git            version [GIT]\n"),
+        None => format!("{line}\n"),
+    };
+    printed.lines().map(line).collect()
+}
+
 #[test]
 fn doctor_checks_everything() {
     let forge = Forge::start();
@@ -94,12 +108,13 @@ fn doctor_checks_everything() {
         ✓ token          SHOP_TOKEN is set
         ✓ forge          [FORGE], authenticated as @johndoe (John Doe)
         ✓ project        acme/shop can be read
+        ✓ git            version [GIT]
         ✓ embedding      all-MiniLM-L6-v2-int8, 384 dimensions
         ✓ data           data can be written to
         ✓ stores         ledger, graph and index open
         ✓ server         not running; commands open the stores themselves
     "#]]
-    .assert_eq(&sandbox.run(&["doctor"]).ok().stdout);
+    .assert_eq(&without_git_version(&sandbox.run(&["doctor"]).ok().stdout));
     let report = sandbox.run(&["doctor", "--json"]).ok().json();
     assert_eq!(report["success"], true);
     assert_eq!(report["checks"][1], json!({ "name": "token", "status": "ok", "detail": "SHOP_TOKEN is set" }));
@@ -276,9 +291,9 @@ fn list_is_narrowed_to_a_project() {
     let web = sandbox.run(&["list", "issues", "--project", "acme/web"]).ok().stdout;
     assert_eq!(cells(&web)[1..], ["acme/web#1 The sign-in page flickers opened @alice 2024-04-01 08:00"]);
     assert_eq!(sandbox.run(&["list", "issues"]).ok().stdout.lines().count(), 8);
-    expect!["the project acme/shp is not configured in backstory.toml; did you mean acme/shop?"]
+    expect!["the project acme/shp is neither configured in backstory.toml nor a repository that was added; did you mean acme/shop?"]
         .assert_eq(sandbox.run(&["list", "issues", "--project", "acme/shp"]).error(2));
-    expect!["the project other/project is not configured in backstory.toml; known projects: acme/shop, acme/web"]
+    expect!["the project other/project is neither configured in backstory.toml nor a repository that was added; known projects: acme/shop, acme/web"]
         .assert_eq(sandbox.run(&["sync", "--project", "other/project"]).error(2));
     expect!["several projects are configured; write which one, like acme/shop#1"]
         .assert_eq(sandbox.run(&["show", "#1"]).error(2));

@@ -18,15 +18,15 @@ fn unknown_references_are_reported() {
         "there is no issue other/project#1 in the index; check the reference, or run 'backstory sync' if it is new"
     ]
     .assert_eq(sandbox.run(&["show", "other/project#1"]).error(1));
-    expect!["'what ever' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit or @name for a person"].assert_eq(sandbox.run(&["show", "what ever"]).error(2));
+    expect!["'what ever' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "what ever"]).error(2));
     expect!["'epic' is neither 'issue' nor 'mr'; write issue 3 or mr 3"]
         .assert_eq(sandbox.run(&["show", "epic", "3"]).error(2));
-    expect!["'acme/shop#three' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit or @name for a person"].assert_eq(sandbox.run(&["show", "issue", "three"]).error(2));
+    expect!["'acme/shop#three' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "issue", "three"]).error(2));
     expect![
         "@alice is neither an issue, nor a merge request, nor a discussion; write group/project#12 or group/project!7"
     ]
     .assert_eq(sandbox.run(&["show", "@alice"]).error(2));
-    expect!["'acme/shop#99999999999999999999999' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit or @name for a person"].assert_eq(sandbox.run(&["show", "#99999999999999999999999"]).error(2));
+    expect!["'acme/shop#99999999999999999999999' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "#99999999999999999999999"]).error(2));
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn ledger_of_a_newer_version_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 1; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 1; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 2; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 2; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
 }
 

@@ -164,7 +164,7 @@ fn nothing_found_is_no_failure() {
     .assert_eq(&without_numbers(&found.stdout));
     let nothing = Sandbox::new(&forge).run(&["search", "redis"]).ok();
     expect![[r#"
-        Nothing has been read yet; 'backstory sync' reads the configured projects.
+        Nothing has been read yet; 'backstory sync' reads the configured projects, 'backstory add PATH' a repository.
     "#]]
     .assert_eq(&nothing.stdout);
 }

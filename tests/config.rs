@@ -56,7 +56,7 @@ fn config_is_found_in_the_personal_directory_and_by_option() {
 #[test]
 fn config_file_missing_is_reported() {
     let sandbox = Sandbox::empty();
-    expect!["there is no project to sync; name one under [[forge]] in the configuration ('backstory init' writes one)"]
+    expect!["there is nothing to sync; add a repository with 'backstory add PATH', or name a project under [[forge]] in the configuration ('backstory init' writes one)"]
         .assert_eq(sandbox.run(&["sync"]).error(3));
     expect!["the configuration none.toml does not exist; run 'backstory init --config none.toml' to write it"]
         .assert_eq(sandbox.run(&["sync", "--config", "none.toml"]).error(3));
@@ -66,12 +66,6 @@ fn config_file_missing_is_reported() {
 
 #[test]
 fn required_fields_missing_are_reported() {
-    check(
-        "data_dir = \"data\"\n",
-        &expect![
-            "backstory.toml: there is no [[forge]]; add one with kind, base_url, token_env and projects ('backstory init' shows how)"
-        ],
-    );
     check_changed(
         "base_url = \"https://gitlab.example.com\"\n",
         "",
@@ -256,6 +250,57 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     check(
         &format!("data_dir = \"\"\n{FORGE}"),
         &expect!["backstory.toml:1: data_dir is empty; name a directory, or remove the key"],
+    );
+}
+
+#[test]
+fn a_file_without_a_forge_is_read() {
+    let sandbox = Sandbox::empty();
+    for text in
+        ["", "data_dir = \"data\"\n", "[repositories]\nexclude = [\"**/gen/**\"]\n", "[search]\nranking = \"rrf\"\n"]
+    {
+        sandbox.write_config(text);
+        sandbox.run(&["repos", "--data-dir", "data"]).ok();
+    }
+}
+
+#[test]
+fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
+    let hosts = "[repositories]\nallowed_hosts = [\"git.example.internal\", \"10.1.2.3\", \"::1\", \"[fd00::1]\", \"my-host\"]\n";
+    let sandbox = Sandbox::empty();
+    sandbox.write_config(hosts);
+    sandbox.run(&["repos", "--data-dir", "data"]).ok();
+    check_behind(
+        "[repositories]\nallowed_hosts = [\"https://git.example.com\"]",
+        &expect![
+            "backstory.toml:8: allowed_hosts: 'https://git.example.com' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+        ],
+    );
+    check_behind(
+        "[repositories]\nallowed_hosts = [\"a\", \"\"]",
+        &expect![
+            "backstory.toml:8: allowed_hosts: '' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+        ],
+    );
+    check_behind(
+        "[repositories]\nallowed_hosts = [\"git.example.com:8080\"]",
+        &expect![
+            "backstory.toml:8: allowed_hosts: 'git.example.com:8080' is no host; write its name or address alone, like git.example.com, without a scheme, a port or a path"
+        ],
+    );
+    check_behind(
+        "[repositories]\nallowed_hosts = \"git.example.com\"",
+        &expect![[
+            r#"backstory.toml:8: allowed_hosts has a wrong value: it is the string "git.example.com", expected a list in brackets"#
+        ]],
+    );
+    check_behind(
+        "[repositories]\nallowed_host = [\"git.example.com\"]",
+        &expect!["backstory.toml:8: unknown key 'allowed_host' in [repositories]; did you mean 'allowed_hosts'?"],
+    );
+    check_behind(
+        "[repositories]\nexclude = [\"a[\"]",
+        &expect!["backstory.toml:8: exclude: unclosed character class; missing ']'"],
     );
 }
 

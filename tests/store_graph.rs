@@ -175,7 +175,8 @@ fn ontology_defines_every_term_that_is_written() {
     for source in sources {
         seen.extend(names_in(source, "{NS}").filter(|name| !name.contains('{')));
         for writer in ["own", "flag", "number", "decimal"] {
-            let calls = source.split(&format!("self.{writer}(")).skip(1);
+            let call = format!("self.{writer}(");
+            let calls = source.split(call.as_str()).skip(1);
             // The name is the first text of the call.
             seen.extend(calls.filter_map(|call| call.split(';').next()?.split('"').nth(1)));
         }

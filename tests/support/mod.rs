@@ -4,10 +4,14 @@
 
 mod fixture;
 mod forge;
+#[allow(unreachable_pub, reason = "it is a module of a library too")]
+#[path = "../../crates/backstory-sources/src/git/fixture.rs"]
+mod repository;
 mod sandbox;
 mod writes;
 
 pub(crate) use forge::{Fault, Forge, TOKEN};
+pub(crate) use repository::Fixture;
 pub(crate) use sandbox::{Sandbox, Server, signal};
 
 use std::time::{Duration, Instant};

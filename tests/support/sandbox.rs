@@ -10,7 +10,10 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::forge::{Forge, TOKEN};
+use super::{
+    Fixture,
+    forge::{Forge, TOKEN},
+};
 
 /// Name of the variable with the token.
 const TOKEN_ENV: &str = "SHOP_TOKEN";
@@ -76,6 +79,13 @@ impl Sandbox {
     /// One without a configuration.
     pub(crate) fn empty() -> Self {
         Self { directory: tempfile::tempdir().unwrap(), forge: "http://forge.invalid".to_owned(), environment: vec![] }
+    }
+
+    /// One that has read a repository as `acme/shop`, and nothing else.
+    pub(crate) fn indexed(repository: &Fixture) -> Self {
+        let sandbox = Self::empty();
+        sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]).ok();
+        sandbox
     }
 
     /// One that has read `acme/shop`, and knows no vectors yet.

@@ -202,6 +202,8 @@ mod tests {
             path: None,
             lines: None,
             whole_text: String::new(),
+            path: None,
+            lines: None,
         }
     }
 

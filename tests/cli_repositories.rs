@@ -1,0 +1,313 @@
+//! Git repositories from the command line: adding, listing, reading what is new, removing, and what is refused.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::Stdio,
+};
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, Forge, Sandbox, signal};
+
+/// A repository of a shop: three commits on `main`, one more on `next`, a tag.
+pub(crate) fn shop() -> Fixture {
+    let mut shop = Fixture::new();
+    shop.write("README.md", "# Shop\n\nSells things.\n");
+    shop.write(
+        "src/session.py",
+        "def load(key):\n    return store(key)\n\n\ndef store(key):\n    \"\"\"Keeps it.\"\"\"\n    return key\n",
+    );
+    shop.commit("feat: keep sessions in Redis\n\nRather than in memcached, because memcached loses every session on a restart.\n");
+    shop.write("src/cart.py", "from session import load\n\n\ndef total(key):\n    # NOTE: rounding must not happen here, because taxes are rounded per line\n    return load(key)\n");
+    shop.commit("Add the cart\n\nCloses #1\n");
+    shop.git(["mv", "README.md", "INTRO.md"]);
+    shop.author("Grace Hopper", "grace@example.com").commit("docs: the read-me is an introduction");
+    shop.git(["tag", "v1"]);
+    shop.switch("next").write("src/next.py", "def next():\n    pass\n");
+    shop.commit("Begin what comes next");
+    shop.switch("main");
+    shop
+}
+
+/// A text with `[REPO]` for the repository and `TIME` for times.
+fn tidy(text: &str, repository: &Path) -> String {
+    let text = text.replace(&repository.canonicalize().unwrap().display().to_string(), "[REPO]");
+    let words = |line: &str| {
+        let (line, took) = line.split_once(" in ").filter(|(_, took)| took.ends_with(" s")).unwrap_or((line, ""));
+        let mut words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        // 2024-03-15 10:00
+        while let Some(day) = words.iter().position(|word| word.len() == 10 && word.as_bytes()[4] == b'-') {
+            words.splice(day..(day + 2).min(words.len()), ["TIME"]);
+        }
+        let line = words.join(" ");
+        if took.is_empty() { line } else { format!("{line} in TIME") }
+    };
+    text.lines().map(words).collect::<Vec<_>>().join("\n")
+}
+
+/// The last line of standard error, without `error: `, of a command that failed with that code.
+#[track_caller]
+fn last_error(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
+    let output = sandbox.run(args);
+    assert_eq!((output.code, output.stdout.as_str()), (code, ""), "{output:?}");
+    output.stderr.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{output:?}")).to_owned()
+}
+
+#[test]
+fn repository_is_added_listed_read_again_and_removed() {
+    let mut shop = shop();
+    let sandbox = Sandbox::empty();
+    let path = shop.path().display().to_string();
+    let added = sandbox.run(&["add", &path, "--name", "acme/shop"]).ok();
+    expect!["Indexed acme/shop: 3 commits, 3 files, main at 04fa08fc in TIME"]
+        .assert_eq(&tidy(&added.stdout, shop.path()));
+    expect![[r#"
+        PROJECT HEAD BRANCHES COMMITS FILES SYNCED ADDRESS
+        acme/shop main at 04fa08fc default 3 3 TIME [REPO]"#]]
+    .assert_eq(&tidy(&sandbox.run(&["repos"]).ok().stdout, shop.path()));
+    expect![[r#"
+        PROJECT HEAD COMMITS FILES SYNCED ISSUES TO MERGE REQUESTS TO
+        acme/shop main at 04fa08fc 3 3 TIME – –
+
+        10 documents, 0 with vectors"#]]
+    .assert_eq(&tidy(&sandbox.run(&["status"]).ok().stdout, shop.path()));
+    expect![[r#"
+        0 commits, 0 files indexed of 1 repository
+    "#]]
+    .assert_eq(&sandbox.run(&["sync"]).ok().stdout);
+
+    shop.write("src/cart.py", "def total(key):\n    return 0\n");
+    shop.commit("Give everything away");
+    let summary = sandbox.run(&["sync", "--json"]).ok().json();
+    assert_eq!((&summary["changed"]["commit"], &summary["repositories"]), (&json!(1), &json!(1)), "{summary}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["commits"], 4);
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json()[0]["head"], shop.sha("main").to_string());
+    expect![[r#"
+        0 commits, 0 files indexed of 1 repository
+    "#]]
+    .assert_eq(&sandbox.run(&["sync", "--full"]).ok().stdout);
+    assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+
+    let found = sandbox.run(&["search", "memcached", "--mode", "lexical", "--json"]).ok().json();
+    assert_eq!(found["hits"][0]["kind"], "commit", "{found}");
+    let stats = sandbox.run(&["stats", "--json"]).ok().json();
+    assert_eq!((&stats["commits"], &stats["branches"], &stats["tags"]), (&json!(4), &json!(1), &json!(1)), "{stats}");
+    assert!(stats["code_entities"].as_u64() >= Some(3) && stats["design_notes"].as_u64() >= Some(1), "{stats}");
+
+    let removed = sandbox.run(&["remove", "acme/shop"]).ok().stdout;
+    assert!(removed.starts_with("Removed acme/shop with its clone; ") && removed.ends_with("forgotten\n"), "{removed}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
+    assert_eq!(sandbox.run(&["stats", "--json"]).ok().json()["commits"], 0);
+    assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+    let clones = sandbox.path().join("home/.local/share/backstory/clones");
+    assert_eq!(fs::read_dir(clones).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_indexed_at_first() {
+    let sandbox = Sandbox::empty();
+    expect![[r#"
+        No repository is indexed; 'backstory add PATH' adds one.
+    "#]]
+    .assert_eq(&sandbox.run(&["repos"]).ok().stdout);
+    expect![[r#"
+        Nothing is indexed; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge.
+    "#]]
+    .assert_eq(&sandbox.run(&["status"]).ok().stdout);
+    expect![[r#"
+        No sync yet; 'backstory sync' reads what is configured, 'backstory add PATH' a repository.
+    "#]]
+    .assert_eq(&sandbox.run(&["sync-status"]).ok().stdout);
+    let status = sandbox.run(&["status", "--json"]).ok().json();
+    assert_eq!((&status["projects"], &status["last_sync"]), (&json!([]), &Value::Null));
+}
+
+#[test]
+fn the_name_comes_from_the_origin_or_the_directory() {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    let project = |args: &[&str]| {
+        let added = sandbox.run(&[&["add", "--json"], args].concat()).ok().json();
+        added["repository"]["project"].as_str().unwrap().to_owned()
+    };
+    // A path is relative to where the command is run, not to where a server is.
+    shop.git(["clone", "--quiet", ".", &sandbox.path().join("my shop").display().to_string()]);
+    assert_eq!(project(&["my shop"]), "my-shop");
+    shop.git(["remote", "add", "origin", "git@gitlab.example.com:acme/store.git"]);
+    assert_eq!(project(&[&shop.path().display().to_string()]), "acme/store");
+    assert_eq!(project(&[&shop.path().display().to_string(), "--name", "one"]), "one");
+}
+
+#[test]
+fn branches_are_chosen() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let path = shop.path().display().to_string();
+    let indexed = |more: &[&str]| {
+        let args = [&["add", &path, "--name", "acme/shop", "--json"], more].concat();
+        let repository = sandbox.run(&args).ok().json()["repository"].take();
+        let names: Vec<_> =
+            repository["indexed"].as_array().unwrap().iter().map(|of| of["branch"].as_str().unwrap()).collect();
+        (names.join(" "), repository["commits"].as_u64().unwrap(), repository["branches"]["which"].clone())
+    };
+    // A second add of the same repository chooses its branches anew.
+    assert_eq!(indexed(&[]), ("main".to_owned(), 3, json!("default")));
+    assert_eq!(indexed(&["--branch", "next"]), ("main next".to_owned(), 4, json!("selected")));
+    assert_eq!(indexed(&["--all-branches"]), ("main next".to_owned(), 4, json!("all")));
+    let later = sandbox.run(&["add", &path, "--name", "acme/shop", "--branch", "later"]).ok();
+    assert!(later.stderr.contains("acme/shop has no branch later; it is indexed as soon as there is one"), "{later:?}");
+    sandbox.run(&["sync"]).ok();
+    expect!["new has no branch later; its branches are main, next"].assert_eq(&last_error(
+        &sandbox,
+        &["add", &path, "--name", "new", "--branch", "later"],
+        2,
+    ));
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 1);
+    let both = sandbox.run(&["add", &path, "--branch", "next", "--all-branches"]);
+    assert_eq!((both.code, both.stdout.as_str()), (2, ""));
+}
+
+#[test]
+fn what_is_no_repository_is_refused() {
+    let sandbox = Sandbox::empty();
+    fs::create_dir(sandbox.path().join("plain")).unwrap();
+    fs::write(sandbox.path().join("file"), "").unwrap();
+    let refused = |address: &str| sandbox.run(&["add", "--", address]).error(2).to_owned();
+    expect!["'[DIR]/plain' is not a git repository; give the directory that holds .git, or a bare repository"]
+        .assert_eq(&refused("plain"));
+    expect!["'[DIR]/file' is not a git repository; give the directory that holds .git, or a bare repository"]
+        .assert_eq(&refused("file"));
+    expect!["'[DIR]/none' cannot be read: No such file or directory (os error 2)"].assert_eq(&refused("none"));
+    expect!["'' is not the address of a repository: give a path or a URL of at most 4096 bytes"]
+        .assert_eq(&refused(""));
+    expect!["'-x' is not the address of a repository: it begins with a dash; write a path as ./-name"]
+        .assert_eq(&refused("-x"));
+    expect!["host '127.0.0.1' is at 127.0.0.1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://127.0.0.1:1/x"));
+    expect!["host '10.0.0.1' is at 10.0.0.1, which is a private network; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://10.0.0.1/x"));
+    expect!["host '::1' is at ::1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"].assert_eq(&refused("http://[::1]/x"));
+    expect!["'file:///x' is not the address of a repository: write the path of a local repository without file://"]
+        .assert_eq(&refused("file:///x"));
+    expect!["'ext::x' is not the address of a repository: write user@host:path, https://host/path, or ./ before a path that has a colon"].assert_eq(&refused("ext::x"));
+    expect!["'https://example.com/x' is not the address of a repository: it has credentials in it; configure a token from an environment variable instead"].assert_eq(&refused("https://me:secret@example.com/x"));
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
+}
+
+#[test]
+fn what_cannot_be_read_is_not_kept() {
+    let sandbox = Sandbox::empty();
+    let empty = Fixture::new();
+    let path = empty.path().display().to_string();
+    expect!["acme/empty has no commit on any branch yet; there is nothing to index before the first one"]
+        .assert_eq(&last_error(&sandbox, &["add", &path, "--name", "acme/empty"], 2));
+    sandbox.write_config("[repositories]\nallowed_hosts = [\"127.0.0.1\"]\n");
+    let unreachable = last_error(&sandbox, &["add", "http://127.0.0.1:1/acme/shop.git"], 1);
+    assert!(unreachable.starts_with("acme/shop: git ls-remote failed"), "{unreachable}");
+    assert!(unreachable.contains("'http://127.0.0.1:1/acme/shop.git/'"), "{unreachable}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
+    assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+}
+
+#[test]
+fn names_must_be_free_paths() {
+    let (shop, other) = (shop(), shop());
+    let sandbox = Sandbox::indexed(&shop);
+    let other = other.path().display().to_string();
+    let taken = sandbox.run(&["add", &other, "--name", "acme/shop"]);
+    expect!["acme/shop is already the repository at [REPO]; add this one as another project with 'backstory add --name NAME', or remove that one with 'backstory remove acme/shop'"].assert_eq(&tidy(taken.error(1), shop.path()));
+    expect!["'a b' is no path of a project; write group/project or a single name"]
+        .assert_eq(sandbox.run(&["add", &other, "--name", "a b"]).error(2));
+    expect!["there is no repository acme/none; known: acme/shop"]
+        .assert_eq(sandbox.run(&["remove", "acme/none"]).error(1));
+    expect!["the project acme/shp is neither configured in backstory.toml nor a repository that was added; did you mean acme/shop?"].assert_eq(sandbox.run(&["sync", "--project", "acme/shp"]).error(2));
+    expect!["there is no repository acme/shop; there is none yet"]
+        .assert_eq(Sandbox::empty().run(&["remove", "acme/shop"]).error(1));
+    expect!["the project acme/shop is neither configured in backstory.toml nor a repository that was added; 'backstory add PATH' adds a repository"].assert_eq(Sandbox::empty().run(&["sync", "--project", "acme/shop"]).error(2));
+}
+
+#[test]
+fn a_project_can_be_of_a_forge_and_of_a_repository() {
+    let (forge, shop) = (Forge::start(), shop());
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    expect![[r#"
+        0 issues, 0 MRs updated; 0 commits, 0 files indexed of 1 repository
+    "#]]
+    .assert_eq(&sandbox.run(&["sync"]).ok().stdout);
+    expect![[r#"
+        PROJECT HEAD COMMITS FILES SYNCED ISSUES TO MERGE REQUESTS TO
+        acme/shop main at 04fa08fc 3 3 TIME TIME TIME
+
+        35 documents, 0 with vectors"#]]
+    .assert_eq(&tidy(&sandbox.run(&["status"]).ok().stdout, shop.path()));
+    sandbox.run(&["remove", "acme/shop"]).ok();
+    assert_eq!(sandbox.run(&["count", "--json"]).ok().json()["issues"], 6, "what the forge says stays");
+    assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+}
+
+#[test]
+fn doctor_checks_git_and_the_clones() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let doctor = sandbox.run(&["doctor"]).ok().stdout;
+    assert!(doctor.contains("git") && doctor.contains("the clone of acme/shop can be read"), "{doctor}");
+    fs::remove_dir_all(sandbox.path().join("home/.local/share/backstory/clones")).unwrap();
+    let doctor = sandbox.run(&["doctor", "--json"]);
+    assert_eq!((doctor.code, &doctor.json()["success"]), (1, &json!(false)));
+    sandbox.run(&["sync", "--full"]).ok();
+    sandbox.run(&["doctor"]).ok();
+}
+
+#[test]
+fn up_indexes_what_is_around_and_serves_it() {
+    let (shop, mut other) = (shop(), shop());
+    let sandbox = Sandbox::empty();
+    expect![". is in no git repository; go into one, or name one: backstory up PATH"]
+        .assert_eq(sandbox.run(&["up"]).error(2));
+    expect!["none cannot be read: no such file or directory"].assert_eq(sandbox.run(&["up", "none"]).error(2));
+
+    let path = shop.path().join("src").display().to_string();
+    let mut up = sandbox
+        .command(&["up", &path, "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = Vec::new();
+    for line in BufReader::new(up.stdout.take().unwrap()).lines().map(Result::unwrap) {
+        let listens = line.starts_with("Listening on http://127.0.0.1:");
+        said.push(line);
+        if listens {
+            break;
+        }
+    }
+    assert!(said[0].contains(": 3 commits, 3 files, main at "), "{said:#?}");
+    let proposed = |command: &str| said.iter().any(|line| line.starts_with(&format!("  backstory {command} ")));
+    assert!(proposed("why") && proposed("search") && proposed("history"), "{said:#?}");
+
+    // Another one finds the server, which has a second repository then.
+    other.write("more", "more");
+    other.commit("More");
+    let again = sandbox.run(&["up", &other.path().display().to_string()]).ok().stdout;
+    assert!(again.contains("A server is running at http://127.0.0.1:"), "{again}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 2);
+    sandbox.run(&["up", &path]).ok();
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 2);
+    signal(up.id(), "TERM");
+    assert!(up.wait().unwrap().success());
+}
+
+#[test]
+fn the_commands_that_up_proposes_work() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let server = sandbox.serve();
+    let said = sandbox.run(&["up", &shop.path().display().to_string()]).ok().stdout;
+    let search =
+        said.lines().find_map(|line| line.strip_prefix("  backstory search '")).unwrap().trim_end_matches('\'');
+    let found = sandbox.run(&["search", search, "--mode", "lexical", "--json"]).ok().json();
+    assert_eq!(found["hits"][0]["kind"], "commit", "{found}");
+    drop(server);
+}

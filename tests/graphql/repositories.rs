@@ -1,0 +1,164 @@
+//! What the API tells of git repositories and what is in them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli_repositories::shop,
+    graphql::Api,
+    support::{Fixture, Forge, Sandbox},
+};
+
+impl Api {
+    /// Of a server that has read nothing but a repository, as `acme/shop`.
+    fn of_repository(repository: &Fixture) -> Self {
+        let sandbox = Sandbox::indexed(repository);
+        let server = sandbox.serve();
+        Self { forge: Forge::start(), sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
+    }
+}
+
+#[tokio::test]
+async fn repositories_tell_how_they_stand() {
+    let shop = shop();
+    let api = Api::of_repository(&shop);
+    let data = api
+        .data(
+            "{ repositories { project address branches { which names } addedAt syncedAt defaultBranch head
+               indexed { branch sha } commits files rewritten centralFiles(first: 2) { path current } } }",
+        )
+        .await;
+    let repository = &data["repositories"][0];
+    let head = shop.sha("main").to_string();
+    for (pointer, value) in [
+        ("/project", json!("acme/shop")),
+        ("/address", json!(shop.path().canonicalize().unwrap().display().to_string())),
+        ("/branches", json!({ "which": "DEFAULT", "names": [] })),
+        ("/defaultBranch", json!("main")),
+        ("/head", json!(head)),
+        ("/indexed", json!([{ "branch": "main", "sha": head }])),
+        ("/commits", json!(3)),
+        ("/files", json!(3)),
+        ("/rewritten", json!(0)),
+        ("/centralFiles/0", json!({ "path": "src/session.py", "current": true })),
+    ] {
+        assert_eq!(repository.pointer(pointer), Some(&value), "{pointer}: {repository:#}");
+    }
+    assert!(repository["syncedAt"].as_str() > repository["addedAt"].as_str(), "{repository:#}");
+}
+
+#[tokio::test]
+async fn nodes_of_a_repository_tell_what_they_are() {
+    let shop = shop();
+    let api = Api::of_repository(&shop);
+    let first = shop.sha("main~2").to_string();
+    let head = shop.sha("main").to_string();
+    let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename known
+        ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType insertions deletions
+          rewritten fileCount files(first: 5) { path oldPath status insertions deletions } url message }
+        ... on File { current language fileLines: lines bytes blob leftOut url }
+        ... on Branch { tip { sha } default }
+        ... on CodeEntity { kind signature lines { first last } doc }
+        ... on DesignNote { line text noteLines: lines { first last } }
+    } }";
+    let ids = [
+        format!("acme/shop@{head}"),
+        "acme/shop:src/session.py".to_owned(),
+        "acme/shop:README.md".to_owned(),
+        "acme/shop@refs/heads/main".to_owned(),
+        "acme/shop:src/session.py#store".to_owned(),
+        "acme/shop:src/cart.py~5".to_owned(),
+        format!("acme/shop@{first}~3"),
+    ];
+    let nodes = api.data_with(query, json!({ "ids": ids })).await["nodes"].take();
+    let parent = shop.sha("main~1").to_string();
+    let expected = [
+        json!({
+            "__typename": "Commit", "known": true, "title": "docs: the read-me is an introduction",
+            "message": "docs: the read-me is an introduction", "authorName": "Grace Hopper",
+            "authorEmail": "grace@example.com", "authoredAt": "2024-01-01T02:00:00Z",
+            "committedAt": "2024-01-01T02:00:00Z", "parents": [{ "sha": parent }], "changeType": "DOCUMENTATION",
+            "insertions": 0, "deletions": 0, "rewritten": false, "fileCount": 1, "url": null,
+            "files": [{ "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "insertions": 0, "deletions": 0 }],
+        }),
+        json!({
+            "__typename": "File", "known": true, "current": true, "language": "Python", "fileLines": 7, "bytes": 90,
+            "blob": shop.sha("main:src/session.py").to_string(), "leftOut": null, "url": null,
+        }),
+        json!({
+            "__typename": "File", "known": true, "current": false, "language": null, "fileLines": null, "bytes": null,
+            "blob": null, "leftOut": null, "url": null,
+        }),
+        json!({ "__typename": "Branch", "known": true, "tip": { "sha": head }, "default": true }),
+        json!({
+            "__typename": "CodeEntity", "known": true, "kind": "FUNCTION", "signature": "def store(key)",
+            "lines": { "first": 5, "last": 7 }, "doc": "Keeps it.",
+        }),
+        json!({
+            "__typename": "DesignNote", "known": true, "line": 5, "noteLines": { "first": 5, "last": 5 },
+            "text": "NOTE: rounding must not happen here, because taxes are rounded per line",
+        }),
+        json!({
+            "__typename": "DesignNote", "known": true, "line": 3, "noteLines": { "first": 3, "last": 3 },
+            "text": "Rather than in memcached, because memcached loses every session on a restart.",
+        }),
+    ];
+    for (node, expected) in nodes.as_array().unwrap().iter().zip(expected) {
+        assert_eq!(*node, expected);
+    }
+}
+
+#[tokio::test]
+async fn unknown_nodes_tell_nothing() {
+    let mut shop = shop();
+    shop.commit("Mentions 0badc0de1 and nothing else");
+    let api = Api::of_repository(&shop);
+    let query = r#"{ node(id: "acme/shop@0badc0de1") { known ... on Commit {
+        title message authorName parents { sha } changeType files { path } rewritten url } } }"#;
+    let node = api.data(query).await["node"].take();
+    let object = node.as_object().unwrap();
+    assert!(object.iter().all(|(name, value)| name == "known" || value.is_null()), "{node:#}");
+    assert_eq!(node["known"], Value::Bool(false));
+}
+
+#[tokio::test]
+async fn addresses_of_a_forge_lead_there() {
+    let shop = shop();
+    shop.git(["remote", "add", "origin", "https://gitlab.example.com/acme/shop.git"]);
+    let api = Api::of_repository(&shop);
+    let head = shop.sha("main").to_string();
+    let query = format!(
+        r#"{{ nodes(ids: ["acme/shop@{head}", "acme/shop:src/cart.py"]) {{ ... on Commit {{ url }} ... on File {{ url }} }} }}"#
+    );
+    let nodes = api.data(&query).await["nodes"].take();
+    assert_eq!(nodes[0]["url"], format!("https://gitlab.example.com/acme/shop/-/commit/{head}"));
+    assert_eq!(nodes[1]["url"], "https://gitlab.example.com/acme/shop/-/blob/main/src/cart.py");
+}
+
+#[tokio::test]
+async fn repositories_are_added_and_removed() {
+    let shop = shop();
+    let api = Api::of_repository(&shop);
+    let other = crate::cli_repositories::shop();
+    let add =
+        "mutation ($address: String!) { addRepository(address: $address, name: \"acme/other\", branches: [\"next\"]) {
+        project branches { which names } syncedAt head commits } }";
+    let address = other.path().display().to_string();
+    let added = api.data_with(add, json!({ "address": address })).await["addRepository"].take();
+    let branches = json!({ "which": "SELECTED", "names": ["next"] });
+    let expected = json!({
+        "project": "acme/other", "branches": branches, "syncedAt": null, "head": null, "commits": 0,
+    });
+    assert_eq!(added, expected);
+    let both = "mutation { addRepository(address: \"/\", branches: [\"next\"], allBranches: true) { project } }";
+    assert_eq!(
+        api.error(both).await,
+        ("INVALID".to_owned(), "name branches or ask for all of them, not both".to_owned())
+    );
+    let removed = api.data("mutation { removeRepository(project: \"acme/shop\") }").await;
+    assert!(removed["removeRepository"].as_u64() > Some(10), "{removed}");
+    let (code, _) = api.error("mutation { removeRepository(project: \"acme/shop\") }").await;
+    assert_eq!(code, "NOT_FOUND");
+    let left = api.data("{ repositories { project } }").await;
+    assert_eq!(left["repositories"], json!([{ "project": "acme/other" }]));
+    assert!(api.sandbox.run(&["sync"]).ok().stdout.contains("1 repository"), "the server reads what was added");
+}
