@@ -199,8 +199,6 @@ mod tests {
             updated_at: Timestamp::UNIX_EPOCH,
             header: "[MR !7: Use JWT] Discussion".into(),
             parts: parts.iter().map(part).collect(),
-            path: None,
-            lines: None,
             whole_text: String::new(),
             path: None,
             lines: None,
