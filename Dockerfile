@@ -3,6 +3,8 @@ FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends protobuf-compiler clang libclang-dev cmake pkg-config g++ make \
     && rm -rf /var/lib/apt/lists/*
+# The image names its toolchain by version; rust-toolchain.toml asks for stable.
+ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /src
 COPY . .
 # The dev profile optimises the crates whose loops count; see [profile.dev] in Cargo.toml.
@@ -13,7 +15,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates \
+    && apt-get install -y --no-install-recommends ca-certificates git openssh-client \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --create-home --home-dir /var/lib/backstory --uid 10001 backstory
 COPY --from=build /out/backstory /usr/local/bin/backstory
