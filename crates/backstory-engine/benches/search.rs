@@ -29,6 +29,7 @@ const LIMIT: usize = 10;
 fn settings() -> Settings {
     Settings {
         forges: vec![],
+        repositories: Default::default(),
         embedding: embed::Settings::default(),
         ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
     }
