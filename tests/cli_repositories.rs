@@ -107,6 +107,20 @@ fn repository_is_added_listed_read_again_and_removed() {
 }
 
 #[test]
+fn what_is_of_a_repository_gets_vectors() {
+    let mut shop = shop();
+    // Characters that end the path of a project in other references.
+    shop.write("odd/a#b!c@d:e.py", "def odd():\n    return 1\n");
+    shop.commit("Odd names");
+    let sandbox = Sandbox::indexed(&shop);
+    sandbox.run(&["embed"]).ok();
+    let stats = sandbox.run(&["stats", "--json"]).ok().json();
+    assert_eq!(stats["coverage"]["embedded"], stats["coverage"]["documents"], "{stats}");
+    let found = sandbox.run(&["search", "where visitors' baskets are summed up", "--mode", "semantic", "--json"]);
+    assert!(!found.ok().json()["hits"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn nothing_is_indexed_at_first() {
     let sandbox = Sandbox::empty();
     expect![[r#"

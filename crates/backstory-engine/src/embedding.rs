@@ -174,8 +174,9 @@ impl CutDocument {
     }
 }
 
-/// `acme/shop!7` as project and key.
+/// `acme/shop!7`, `acme/shop@1a2b3c4` or `acme/shop:src/a.rs` as project and key. The path of a project has none of these
+/// characters, that of a file may have all of them.
 fn split_thread(thread: &str) -> Option<(String, String)> {
-    let at = thread.rfind(['#', '!'])?;
+    let at = thread.find(['#', '!', '@', ':'])?;
     Some((thread[..at].to_owned(), thread[at..].to_owned()))
 }

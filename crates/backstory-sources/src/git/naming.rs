@@ -20,7 +20,7 @@ pub fn repository_around(path: &Path) -> Option<std::path::PathBuf> {
 /// Host and path of a remote address: of `https://host/group/project.git` or `git@host:group/project`.
 pub fn host_and_project(address: &str) -> Option<(&str, &str)> {
     let (host, path) = match address.split_once("://") {
-        Some((scheme, rest)) if matches!(scheme, "http" | "https" | "ssh") => rest.split_once('/')?,
+        Some(("http" | "https" | "ssh", rest)) => rest.split_once('/')?,
         Some(_) => return None,
         None => address.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };

@@ -235,7 +235,7 @@ impl Source<'_> {
             let built = GlobBuilder::new(glob.get_ref()).literal_separator(true).build();
             set.add(built.map_err(|error| self.wrong(glob.span(), format!("{key}: {}", error.kind())))?);
         }
-        set.build().map_err(|error| self.wrong_altogether(&format!("{key}: {}", error.kind())))
+        set.build().map_err(|error| self.wrong_altogether(format!("{key}: {}", error.kind())))
     }
 
     fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {
