@@ -91,6 +91,7 @@ impl Engine {
             self.graph_gaps(&expected).await?,
         );
         add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
+        add("every indexed repository has its clone, with the indexed commit", self.lost_clones().await?);
         add("the lines of every file at an indexed head have an origin", self.untraced_files().await?);
         add("both projections have applied every change", self.lag().await?);
         let (digest, quads) = self.digest().await?;
@@ -202,6 +203,14 @@ impl Engine {
             problems.push(format!("{} documents are of nothing that exists", held - wanted));
         }
         Ok(problems)
+    }
+
+    /// Clones that are not what was indexed: files have no text without them.
+    async fn lost_clones(&self) -> Result<Vec<String>> {
+        let clones = self.check_clones().await?;
+        let lost = clones.into_iter().filter_map(|(project, problem)| Some((project, problem?)));
+        let advice = "run 'backstory sync', then 'backstory rebuild'";
+        Ok(lost.map(|(project, problem)| format!("{project}: {problem}; {advice}")).collect())
     }
 
     /// Files whose lineage is missing or tells of another number of lines, and branches whose lineage is out of date.

@@ -105,6 +105,18 @@ impl Engine {
             .collect())
     }
 
+    /// The node that an id means: that of a commit may be abbreviated.
+    pub async fn whole(&self, id: NodeId) -> Result<NodeId> {
+        let NodeId::Commit { project, sha } = id else { return Ok(id) };
+        let engine = self.clone();
+        self.blocking(move || {
+            let found = engine.ledger().keys_beginning(&project, ItemKind::Commit, &sha, 2)?;
+            let sha = if let [only] = found.as_slice() { only } else { &sha };
+            Ok(NodeId::commit(&project, sha))
+        })
+        .await
+    }
+
     /// The item that a node is, from the ledger; `None` if there is none. Notes are found through their discussion.
     pub async fn items(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
         let stored = self

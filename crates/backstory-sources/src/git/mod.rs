@@ -8,7 +8,6 @@ pub mod address;
 pub mod clone;
 pub mod command;
 mod commit_object;
-pub mod divergence;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod graph;

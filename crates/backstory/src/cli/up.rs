@@ -126,9 +126,14 @@ async fn commands(client: &Client, repository: &Repository) -> Result<Vec<String
     let project = &repository.project;
     let head = repository.head.as_deref().unwrap_or_default();
     let found: Examples = client.run(EXAMPLES, json!({ "head": format!("{project}@{head}") })).await?;
+    // Where there are several, a path alone means the one that the user stands in.
+    let alone = found.repositories.len() == 1;
     let own = found.repositories.into_iter().find(|of| of.project == *project);
-    let file = own.and_then(|own| own.central_files.into_iter().next()).map(|file| format!("{project}:{}", file.path));
-    let title = found.node.and_then(|node| node.title);
+    let file = own.and_then(|own| own.central_files.into_iter().next());
+    let file = file.map(|file| if alone { file.path } else { format!("{project}:{}", file.path) });
+    // A merge is called after a branch, which says little.
+    let title = found.node.and_then(|node| node.title).filter(|title| !title.starts_with("Merge "));
+    let title = title.or_else(|| Some(file.as_ref()?.rsplit('/').next()?.split('.').next()?.to_owned()));
     let mut commands = Vec::new();
     commands.extend(file.iter().map(|file| format!("  backstory why {}", quoted(&format!("{file}:1")))));
     commands.extend(title.map(|title| format!("  backstory search {}", quoted(&query(&title)))));

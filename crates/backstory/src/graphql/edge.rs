@@ -42,6 +42,8 @@ impl EdgeNameType for NodeEdgeName {
 pub(crate) struct Named {
     /// What it says.
     name: EdgeName,
+    /// Whether nobody stated it: it was found by names, counts or likeness.
+    inferred: bool,
 }
 
 /// A page of the edges at a node.
@@ -68,7 +70,7 @@ pub(super) async fn page(
     let end = start.saturating_add(size).min(ends.len());
     let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), Count::from(ends.len()));
     page.edges.extend(ends[start..end].iter().map(|end| {
-        let named = Named { name: end.edge.into() };
+        let named = Named { name: end.edge.into(), inferred: end.edge.inferred() };
         PageEdge::with_additional_fields(encode(end), Node::from(end.other.clone()), named)
     }));
     Ok(page)
