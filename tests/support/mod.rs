@@ -4,10 +4,14 @@
 
 mod fixture;
 mod forge;
+mod indexed;
+mod origin;
 mod sandbox;
 mod writes;
 
 pub(crate) use forge::{Fault, Forge, TOKEN};
+pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
+pub(crate) use origin::Origin;
 pub(crate) use sandbox::{Sandbox, Server, signal};
 
 use std::time::{Duration, Instant};
