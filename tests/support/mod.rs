@@ -4,6 +4,8 @@
 
 mod fixture;
 mod forge;
+mod indexed;
+mod origin;
 #[allow(unreachable_pub, reason = "it is a module of a library too")]
 #[path = "../../crates/backstory-sources/src/git/fixture.rs"]
 mod repository;
@@ -11,7 +13,9 @@ mod sandbox;
 mod writes;
 
 pub(crate) use forge::{Fault, Forge, TOKEN};
-pub(crate) use repository::Fixture;
+pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
+pub(crate) use origin::Origin;
+pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};
 pub(crate) use sandbox::{Sandbox, Server, signal};
 
 use std::time::{Duration, Instant};

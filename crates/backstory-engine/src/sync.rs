@@ -192,9 +192,8 @@ impl Engine {
                 }
             }
         }
-        if report.changes.total() > 0 || report.gone > 0 {
-            self.link_people().await?;
-        }
+        // Also if nothing is new: an earlier sync may have ended before this.
+        self.link_people().await?;
         self.catch_up(Some(reporter)).await?;
         failed.map_or(Ok(()), Err)
     }

@@ -103,6 +103,7 @@ impl Engine {
                 engine.forget_objects(&project);
                 engine.forget_repository_record(&project);
                 remove_clone(&engine.clone_of(&project))?;
+                engine.forget_identities()?;
                 Ok(gone)
             })
             .await?;

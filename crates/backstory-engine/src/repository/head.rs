@@ -1,7 +1,7 @@
 //! The files at the indexed head: what they contain, what they refer to, and how central they are.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{Mutex, PoisonError},
 };
 
@@ -42,13 +42,14 @@ const MAX_RANKED: usize = 5_000;
 const MILLIONTHS: f64 = 1_000_000.0;
 
 impl Work<'_> {
-    /// Brings the files of the ledger to a commit. Those are read that `touched` names, with the time of their newest
-    /// change, and those that differ from `before`.
+    /// Brings the files of the ledger to a commit. Those are read that `touched` names and those that differ from
+    /// `before`; `times` are those of their newest changes.
     pub(super) fn head_files(
         &mut self,
         before: Option<Sha>,
         head: Sha,
-        touched: &HashMap<RepoPath, Timestamp>,
+        touched: &HashSet<&RepoPath>,
+        times: &BTreeMap<RepoPath, Timestamp>,
     ) -> Result<()> {
         let objects = self.engine.objects(self.project)?;
         let files: Vec<TreeFile> =
@@ -60,13 +61,13 @@ impl Work<'_> {
         let stored: BTreeSet<String> = self.engine.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();
         let is_current = |file: &&TreeFile| {
             known.get(&file.path) == Some(&file.id)
-                && !touched.contains_key(&file.path)
+                && !touched.contains(&file.path)
                 && stored.contains(file.path.as_str())
         };
         let changed: Vec<&TreeFile> = files.iter().filter(|file| !is_current(file)).collect();
         self.reporter.phase(format!("{} files", self.project), Some(changed.len() as u64));
         for batch in changed.chunks(BATCH) {
-            let read = self.read_files(&objects, batch, touched, before.is_some())?;
+            let read = self.read_files(&objects, batch, times)?;
             let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
             for file in read {
                 let thread = thread_key(self.project, &NodeId::file(self.project, file.path.as_str()));
@@ -83,14 +84,12 @@ impl Work<'_> {
         &self,
         objects: &Objects,
         files: &[&TreeFile],
-        touched: &HashMap<RepoPath, Timestamp>,
-        incremental: bool,
+        times: &BTreeMap<RepoPath, Timestamp>,
     ) -> Result<Vec<HeadFile>> {
         let queue = Mutex::new(files.iter().rev().copied().collect::<Vec<_>>());
         let read = |file: &TreeFile| {
-            let stored = if incremental { self.stored_file(file.path.as_str())? } else { None };
-            let times = [touched.get(&file.path).copied(), stored.map(|stored| stored.changed_at)];
-            let changed_at = times.into_iter().flatten().max().unwrap_or(Timestamp::UNIX_EPOCH);
+            // In a history that is cut off nothing may be known of a change.
+            let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
             read_file(objects, file, changed_at, &|path| self.engine.is_excluded(path))
         };
         let work = || {
@@ -114,11 +113,6 @@ impl Work<'_> {
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(files)
-    }
-
-    fn stored_file(&self, path: &str) -> Result<Option<HeadFile>> {
-        let item = self.engine.ledger().item(self.project, ItemKind::File, path)?;
-        Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
     }
 
     /// What the files at the head refer to, which tests they have, and how central all of it is.

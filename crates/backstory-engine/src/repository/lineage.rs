@@ -1,27 +1,33 @@
 //! Lineage of lines, kept up to date.
 
 use backstory_model::{commit::Sha, lineage::ReplacedInFile};
-use backstory_sources::git::lineage::{self, CommitReplaced, FileLineage, Options, Previous, Untraced};
+use backstory_sources::git::{
+    command::Cancel,
+    lineage::{self, CommitReplaced, FileLineage, Options, Previous, Untraced},
+};
 use backstory_store::ledger::{LedgerError, LineageHead, LineageUpdate, StoredLineage};
 
 use super::Tips;
-use crate::{Engine, error::Result};
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+};
 
 /// Files with what was replaced in them that are written at once.
 const BATCH: usize = 2_000;
 
 impl Engine {
-    /// Brings the lineage of every branch to its tip.
-    pub(super) fn update_lineage(&self, project: &str, tips: &Tips) -> Result<()> {
+    /// Brings the lineage of every branch to its tip, from what is known of it or anew.
+    pub(super) fn update_lineage(&self, project: &str, tips: &Tips, anew: bool, cancel: &Cancel) -> Result<()> {
         for (branch, tip) in tips {
-            self.update_lineage_of(project, branch, *tip)?;
+            self.update_lineage_of(project, branch, *tip, anew, cancel)?;
         }
         let branches: Vec<&str> = tips.keys().map(String::as_str).collect();
         Ok(self.ledger().keep_lineage_of(project, &branches)?)
     }
 
-    fn update_lineage_of(&self, project: &str, branch: &str, tip: Sha) -> Result<()> {
-        let known = self.ledger().lineage_head(project, branch)?;
+    fn update_lineage_of(&self, project: &str, branch: &str, tip: Sha, anew: bool, cancel: &Cancel) -> Result<()> {
+        let known = self.ledger().lineage_head(project, branch)?.filter(|_| !anew);
         if known.as_ref().is_some_and(|known| known.tip == tip) {
             return Ok(());
         }
@@ -48,6 +54,9 @@ impl Engine {
             }
         };
         replaced.end()?;
+        if cancel.is_cancelled() {
+            return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
+        }
         let whole = |of: &lineage::TipLineage| of.base.is_none();
         for of in computed.tips {
             let update = LineageUpdate {

@@ -5,10 +5,14 @@
 
 mod add;
 mod co_change;
+mod counted;
 mod entities;
 mod head;
+mod left_behind;
 mod lineage;
+mod named;
 mod people;
+mod standing;
 mod sync;
 
 pub use add::AddRequest;

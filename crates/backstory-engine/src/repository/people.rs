@@ -36,6 +36,33 @@ impl Engine {
         Ok(())
     }
 
+    /// Forgets the names and addresses that no commit has any more, once a repository is gone.
+    pub(super) fn forget_identities(&self) -> Result<()> {
+        let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for entry in self.ledger().repositories()? {
+            for key in self.ledger().keys(&entry.project, ItemKind::Commit)? {
+                let Some(record) = self.commit_record(&entry.project, &key)? else { continue };
+                for of in [record.commit.author, record.commit.committer] {
+                    left.entry(identity_key(&of.name, &of.email)).or_default().insert(of.name);
+                }
+            }
+        }
+        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+        let mut gone = Vec::new();
+        for stored in self.ledger().items_of(ItemKind::Identity)? {
+            let known = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<CommitIdentity>(json).ok());
+            match (left.remove(&stored.key), known) {
+                (Some(names), Some(known)) => {
+                    page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
+                }
+                _ => gone.push((String::new(), ItemKind::Identity, stored.key)),
+            }
+        }
+        self.ledger().commit(&page)?;
+        self.ledger().bury(&gone, Timestamp::now())?;
+        Ok(())
+    }
+
     /// A person as commits know them.
     pub(crate) fn identity(&self, key: &str) -> Result<Option<CommitIdentity>> {
         let item = self.ledger().item("", ItemKind::Identity, key)?;

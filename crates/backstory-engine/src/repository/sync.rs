@@ -10,7 +10,6 @@ use backstory_model::{
     commit::{Commit, RepoPath, Sha},
     entity::ItemKind,
     id::NodeId,
-    message::{self, Earlier},
     reference::Context,
     repository::{CommitRecord, IndexedBranch, Merge, Repository, code_name},
 };
@@ -28,7 +27,14 @@ use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry}
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{REPOSITORY, Tips, co_change, entities::Outlines, thread_key};
+use super::{
+    REPOSITORY, Tips, co_change,
+    counted::Counted,
+    entities::Outlines,
+    named::{Names, abbreviated, known_of, resolve},
+    standing::{Basis, Extent},
+    thread_key,
+};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -36,7 +42,7 @@ use crate::{
 };
 
 /// Commits that are written at once.
-const BATCH: usize = 256;
+pub(super) const BATCH: usize = 256;
 /// Merges, tags and the like that are written at once.
 const SMALL_BATCH: usize = 2_000;
 
@@ -53,13 +59,15 @@ pub(crate) struct Report {
 pub(super) struct Summary {
     pub(super) files: Vec<String>,
     pub(super) entities: Vec<String>,
-    touched: Vec<RepoPath>,
-    at: Timestamp,
-    people: [(String, String); 2],
+    pub(super) sha: Sha,
+    pub(super) touched: Vec<RepoPath>,
+    pub(super) at: Timestamp,
+    pub(super) people: [(String, String); 2],
+    pub(super) named: Names,
 }
 
 impl Summary {
-    fn of(record: &CommitRecord) -> Self {
+    fn of(record: &CommitRecord, named: Names) -> Self {
         let commit = &record.commit;
         let person = |of: &backstory_model::commit::Signature| (of.name.clone(), of.email.clone());
         // What a merge changes against its first parent was counted with the commits that it brought.
@@ -72,8 +80,10 @@ impl Summary {
                 .iter()
                 .map(|change| code_name(change.entity.path.as_str(), Some(&change.entity.name)))
                 .collect(),
+            sha: commit.sha,
             touched: commit.changes.iter().map(|change| change.path.clone()).collect(),
             at: commit.committer.at,
+            named,
             people: [person(&commit.author), person(&commit.committer)],
         }
     }
@@ -102,6 +112,32 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Summaries of commits; those that this run has not read come from the ledger.
+    pub(super) fn summaries(
+        &self,
+        project: &str,
+        commits: &[Sha],
+        read: &mut HashMap<Sha, Summary>,
+    ) -> Result<Vec<Summary>> {
+        let Some(repository) = self.repository_record(project)? else { return Ok(vec![]) };
+        let context = Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+        let mut summaries = Vec::new();
+        for commit in commits {
+            match read.remove(commit) {
+                Some(summary) => summaries.push(summary),
+                None => {
+                    let Some(record) = self.commit_record(project, &commit.to_string())? else { continue };
+                    let texts = abbreviated(&record.commit.message, context).into_iter();
+                    let named = texts.map(|text| (text.clone(), record.named.get(&text).copied())).collect();
+                    summaries.push(Summary::of(&record, named));
+                }
+            }
+        }
+        Ok(summaries)
+    }
+}
+
 /// The sync of one repository.
 pub(super) struct Work<'a> {
     pub(super) engine: &'a Engine,
@@ -109,31 +145,35 @@ pub(super) struct Work<'a> {
     git: Git,
     pub(super) threads: usize,
     pub(super) reporter: &'a Reporter,
-    cancel: &'a Cancel,
+    pub(super) cancel: &'a Cancel,
     report: Report,
 }
 
 impl Work<'_> {
     fn run(&mut self, entry: &RepositoryEntry, full: bool) -> Result<()> {
         self.reporter.phase(format!("{} fetching", self.project), None);
-        let (state, repository) = self.fetch(entry)?;
-        let refs = refs::read(&self.engine.clone_of(self.project))?;
+        let (state, mut repository) = self.fetch(entry)?;
+        let clone = self.engine.clone_of(self.project);
+        let refs = refs::read(&clone)?;
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
+        repository.default_branch = Some(RepoPath::from_printed(&default));
+        let basis = Basis { tips, default, boundary: refs::boundary(&clone) };
+        let (extent, done) = self.engine.begin_reading(self.project, &basis, full)?;
         self.put_repository(&repository)?;
-        if full || tips != entry.indexed {
-            self.commits_and_code(entry, full, &tips, &default)?;
+        if extent > Extent::Nothing {
+            self.commits_and_code(&basis, extent, &done)?;
         }
-        self.branches(&tips, &default)?;
+        self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
         self.engine.ledger().put_repository(&RepositoryEntry {
             synced_at: Some(Timestamp::now()),
-            indexed: tips,
+            indexed: basis.tips.clone(),
             // What was left behind was written as it was found.
             rewritten: self.engine.ledger().repository(self.project)?.map(|of| of.rewritten).unwrap_or_default(),
             ..entry.clone()
         })?;
-        Ok(())
+        self.engine.end_reading(self.project, basis)
     }
 
     fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
@@ -162,7 +202,7 @@ impl Work<'_> {
             address: entry.address.clone(),
             forge,
             forge_url,
-            default_branch: state.default_branch.as_deref().map(|name| RepoPath::from_bytes(name.as_bytes())),
+            default_branch: None,
             shallow: state.shallow,
         };
         Ok((state, repository))
@@ -175,7 +215,8 @@ impl Work<'_> {
                 self.project
             )));
         }
-        let head = refs.default_branch.as_ref().map(|name| name.as_str().to_owned());
+        // What the origin says now, not what an earlier HEAD of the clone was.
+        let head = state.default_branch.clone();
         let is_there = |name: &String| refs.branches.iter().any(|branch| branch.name.as_str() == *name);
         // A HEAD that points nowhere: the usual names, then the first.
         let usual = ["main", "master", "trunk"].map(str::to_owned);
@@ -190,43 +231,42 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn commits_and_code(&mut self, entry: &RepositoryEntry, full: bool, tips: &Tips, default: &str) -> Result<()> {
+    fn commits_and_code(&mut self, basis: &Basis, extent: Extent, done: &Basis) -> Result<()> {
+        let (tips, default) = (&basis.tips, basis.default.as_str());
         let now: BTreeSet<Sha> = tips.values().copied().collect();
         let all: Vec<Sha> = now.iter().copied().collect();
         let graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
-        let before: BTreeSet<Sha> = entry.indexed.values().copied().collect();
-        let forward = !full && !before.is_empty() && before.iter().all(|tip| graph.has(*tip));
+        let before: BTreeSet<Sha> = done.tips.values().copied().collect();
+        let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
-        let known: HashSet<Sha> = match full {
-            true => HashSet::new(),
-            false => self.stored_commits()?,
-        };
-        let mut summaries = self.new_commits(&graph, &known, &all)?;
-        self.mark_rewritten(entry, &graph, &known)?;
-        self.merges(&graph, tips.get(default).copied(), entry, forward)?;
+        let stored = self.stored_commits()?;
+        let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
+        let mut names = graph.order.clone();
+        names.sort_unstable();
+        let mut summaries = self.new_commits(&graph, known, &all, &names)?;
+        self.mark_left_behind(&graph, &stored)?;
+        let old_head = done.tips.get(default).copied().filter(|_| forward);
+        self.merges(&graph, tips.get(default).copied(), old_head)?;
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
-        self.engine.update_lineage(self.project, tips)?;
+        self.engine.update_lineage(self.project, tips, extent == Extent::Again, self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
-        let pending = self.summaries(&pending, &mut summaries)?;
-        let mut touched: HashMap<RepoPath, Timestamp> = HashMap::new();
-        let mut people = BTreeSet::new();
-        for summary in &pending {
-            people.extend(summary.people.iter().cloned());
-            for path in &summary.touched {
-                touched.entry(path.clone()).and_modify(|at| *at = summary.at.max(*at)).or_insert(summary.at);
-            }
-        }
-        self.engine.add_identities(people)?;
-        let old_head = entry.indexed.get(default).copied().filter(|_| forward);
+        let pending = self.engine.summaries(self.project, &pending, &mut summaries)?;
+        let counted = Counted { before: &before, now: &now, new: &pending, forward };
+        let (engine, project) = (self.engine, self.project);
+        let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
+        self.names(&names, &counted, &mut every)?;
+        self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
         if let Some(head) = tips.get(default) {
-            self.head_files(old_head, *head, &touched)?;
+            let times = self.engine.changed_at(self.project, &counted, &mut every)?;
+            let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
+            self.head_files(old_head, *head, &touched, &times)?;
             self.head_links()?;
         }
-        self.co_change(&graph, &before, &now, forward.then_some(&pending[..]))
+        self.co_change(&counted, &mut every)
     }
 
     fn stored_commits(&self) -> Result<HashSet<Sha>> {
@@ -238,8 +278,9 @@ impl Work<'_> {
     fn new_commits(
         &mut self,
         graph: &CommitGraph,
-        known: &HashSet<Sha>,
+        known: HashSet<Sha>,
         tips: &[Sha],
+        names: &[Sha],
     ) -> Result<HashMap<Sha, Summary>> {
         let count = graph.order.iter().filter(|commit| !known.contains(*commit)).count();
         let mut summaries = HashMap::new();
@@ -247,19 +288,16 @@ impl Work<'_> {
             return Ok(summaries);
         }
         self.reporter.phase(format!("{} commits", self.project), Some(count as u64));
-        let is_known = known.clone();
-        let wanted = Wanted { tips, except: &[], known: Some(Box::new(move |sha| is_known.contains(&sha))) };
+        let wanted = Wanted { tips, except: &[], known: Some(Box::new(move |sha| known.contains(&sha))) };
         let clone = self.engine.clone_of(self.project);
         let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
-        let mut names: Vec<Sha> = graph.order.clone();
-        names.sort_unstable();
         let mut outlines = Outlines::default();
         loop {
             let batch: Vec<Commit> = commits.by_ref().take(BATCH).collect::<std::result::Result<_, _>>()?;
             if batch.is_empty() {
                 return Ok(summaries);
             }
-            self.write_commits(batch, &names, &mut outlines, &mut summaries)?;
+            self.write_commits(batch, names, &mut outlines, &mut summaries)?;
         }
     }
 
@@ -277,9 +315,10 @@ impl Work<'_> {
         let entities = outlines.changes(&objects, &commits, self.threads)?;
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for (commit, entities) in commits.into_iter().zip(entities) {
-            let named = abbreviated(&commit.message, context, names);
-            let record = CommitRecord { commit, entities, named, rewritten: false };
-            summaries.insert(record.commit.sha, Summary::of(&record));
+            let texts = abbreviated(&commit.message, context).into_iter();
+            let named: Names = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
+            let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false };
+            summaries.insert(record.commit.sha, Summary::of(&record, named));
             page.items.push(self.commit_item(&record));
         }
         self.commit(&page)?;
@@ -287,7 +326,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn commit_item(&mut self, record: &CommitRecord) -> NewItem {
+    pub(super) fn commit_item(&mut self, record: &CommitRecord) -> NewItem {
         let sha = record.commit.sha.to_string();
         let thread = thread_key(self.project, &NodeId::commit(self.project, &sha));
         self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record)
@@ -298,31 +337,8 @@ impl Work<'_> {
         self.engine.repository_record(self.project)?.ok_or_else(missing)
     }
 
-    /// Marks commits that no branch reaches any more, and takes the mark from those that one reaches again.
-    fn mark_rewritten(&mut self, entry: &RepositoryEntry, graph: &CommitGraph, known: &HashSet<Sha>) -> Result<()> {
-        let stored = if known.is_empty() { self.stored_commits()? } else { known.clone() };
-        let left: BTreeSet<Sha> = stored.into_iter().filter(|commit| !graph.has(*commit)).collect();
-        let changed: Vec<Sha> = left.symmetric_difference(&entry.rewritten).copied().collect();
-        for batch in changed.chunks(BATCH) {
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-            for commit in batch {
-                let Some(mut record) = self.engine.commit_record(self.project, &commit.to_string())? else { continue };
-                record.rewritten = left.contains(commit);
-                page.items.push(self.commit_item(&record));
-            }
-            self.commit(&page)?;
-        }
-        if !changed.is_empty() {
-            let current = self.engine.ledger().repository(self.project)?.unwrap_or_else(|| entry.clone());
-            self.engine.ledger().put_repository(&RepositoryEntry { rewritten: left, ..current })?;
-        }
-        Ok(())
-    }
-
     /// What each merge brought to the default branch.
-    fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, entry: &RepositoryEntry, forward: bool) -> Result<()> {
-        let default = self.repository()?.default_branch.as_ref().map(|name| name.as_str().to_owned());
-        let old = default.and_then(|default| entry.indexed.get(&default).copied()).filter(|_| forward);
+    fn merges(&mut self, graph: &CommitGraph, tip: Option<Sha>, old: Option<Sha>) -> Result<()> {
         let before = old.map(|old| graph.brought(old)).unwrap_or_default();
         let now = tip.map(|tip| graph.brought(tip)).unwrap_or_default();
         let mut changed: Vec<Merge> = now
@@ -343,33 +359,10 @@ impl Work<'_> {
         self.bury(ItemKind::Merge, stored.into_iter().filter(is_gone))
     }
 
-    /// Summaries of commits; those that this run has not read come from the ledger.
-    fn summaries(&self, commits: &[Sha], read: &mut HashMap<Sha, Summary>) -> Result<Vec<Summary>> {
-        let mut summaries = Vec::new();
-        for commit in commits {
-            match read.remove(commit) {
-                Some(summary) => summaries.push(summary),
-                None => {
-                    let record = self.engine.commit_record(self.project, &commit.to_string())?;
-                    summaries.extend(record.as_ref().map(Summary::of));
-                }
-            }
-        }
-        Ok(summaries)
-    }
-
-    fn co_change(
-        &mut self,
-        graph: &CommitGraph,
-        before: &BTreeSet<Sha>,
-        now: &BTreeSet<Sha>,
-        new: Option<&[Summary]>,
-    ) -> Result<()> {
-        let counted = co_change::Counted { before, now, new };
+    fn co_change(&mut self, counted: &Counted<'_>, all: &mut dyn FnMut() -> Result<Vec<Summary>>) -> Result<()> {
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for name in [co_change::FILES, co_change::ENTITIES] {
-            let mut all = || self.summaries(&graph.order, &mut HashMap::new());
-            let pairs = self.engine.co_changes(self.project, name, &counted, &mut all)?;
+            let pairs = self.engine.co_changes(self.project, name, counted, all)?;
             page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
         }
         self.commit(&page)
@@ -470,32 +463,4 @@ fn wanted(refs: &Refs, entry: &RepositoryEntry, default: &str) -> Result<Tips> {
         )));
     }
     Ok(tips)
-}
-
-/// What the abbreviated object names of a message stand for, as far as that is one commit.
-fn abbreviated(message: &str, context: Context<'_>, names: &[Sha]) -> BTreeMap<String, Sha> {
-    let findings = message::read(message, context);
-    let earlier = findings.reverts.iter().chain(&findings.cherry_picks);
-    let earlier = earlier.chain(findings.corrects.iter().map(|correction| &correction.target));
-    let mut texts: Vec<&str> = earlier
-        .filter_map(|earlier| match earlier {
-            Earlier::Commit { project, sha } if project == context.project => Some(sha.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.extend(findings.mentions.iter().filter_map(|mention| match mention {
-        NodeId::Commit { project, sha } if project == context.project => Some(sha.as_str()),
-        _ => None,
-    }));
-    let resolve = |text: &str| {
-        let padded = Sha::from_hex(format!("{text:0<40}").as_bytes())?;
-        let from = names.partition_point(|name| *name < padded);
-        let mut matching = names[from..].iter().take_while(|name| name.to_string().starts_with(text));
-        matching.next().filter(|_| matching.next().is_none()).copied()
-    };
-    texts
-        .into_iter()
-        .filter(|text| text.len() < 40)
-        .filter_map(|text| Some((text.to_owned(), resolve(text)?)))
-        .collect()
 }

@@ -225,10 +225,13 @@ fn transfer_refs(
     how: &[&str],
     cancel: &Cancel,
 ) -> Result<(), CloneError> {
+    // The origin may have more history than when the clone was made. Of a shallow origin this fetches what there is.
+    let deepen: &[&str] = if path.join("shallow").exists() { &["--unshallow"] } else { &[] };
     let transfer = transfer(git, Some(path), request, "fetch")?
         .args(["--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
         .args(["--no-recurse-submodules", "--update-shallow"])
         .args(how)
+        .args(deepen)
         .arg("--end-of-options")
         .arg(request.address.argument())
         .args(refspecs(request.more_refs)?);

@@ -108,6 +108,14 @@ pub fn read(clone: &Path) -> Result<Refs, RefsError> {
     Ok(refs)
 }
 
+/// The commits of a shallow clone whose parents are cut off, in order; none of a whole one.
+pub fn boundary(clone: &Path) -> Vec<Sha> {
+    let bytes = std::fs::read(clone.join("shallow")).unwrap_or_default();
+    let mut commits: Vec<Sha> = bytes.split(|byte| *byte == b'\n').filter_map(Sha::from_hex).collect();
+    commits.sort_unstable();
+    commits
+}
+
 /// Adds a reference to what it belongs to; `None` if its object is not what it should be.
 fn add(refs: &mut Refs, repository: &Repository, name: &[u8], target: Oid) -> Option<()> {
     let commit = || repository.find_commit(target).ok().map(|_| sha(target));

@@ -1,0 +1,85 @@
+//! Sums over all commits, kept so that only new commits are added to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::commit::{RepoPath, Sha};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::sync::Summary;
+use crate::{Engine, error::Result};
+
+/// Which commits a sum must be over.
+pub(super) struct Counted<'a> {
+    /// The tips that were indexed before.
+    pub(super) before: &'a BTreeSet<Sha>,
+    /// The tips now.
+    pub(super) now: &'a BTreeSet<Sha>,
+    /// The commits that are new since then; all of them if `forward` is not set.
+    pub(super) new: &'a [Summary],
+    /// Whether the sum over the commits before is to be added to.
+    pub(super) forward: bool,
+}
+
+/// A sum, and the tips up to which commits are in it.
+#[derive(Deserialize)]
+struct State<T> {
+    tips: BTreeSet<Sha>,
+    sum: T,
+}
+
+#[derive(Serialize)]
+struct StateRef<'a, T> {
+    tips: &'a BTreeSet<Sha>,
+    sum: &'a T,
+}
+
+impl Engine {
+    /// A sum brought up to date. `all` reads all commits, should the stored sum be of no use.
+    pub(super) fn sum<T: Serialize + DeserializeOwned>(
+        &self,
+        project: &str,
+        name: &str,
+        of: &Counted<'_>,
+        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+        nothing: T,
+        add: impl Fn(&mut T, &Summary),
+    ) -> Result<T> {
+        let stored = self.ledger().derived(project, name)?.filter(|_| of.forward);
+        let known = stored.and_then(|bytes| serde_json::from_slice::<State<T>>(&bytes).ok());
+        let sum = match known {
+            Some(state) if state.tips == *of.now => return Ok(state.sum),
+            Some(state) if state.tips == *of.before => added(state.sum, of.new, add),
+            _ if of.forward => added(nothing, &all()?, add),
+            _ => added(nothing, of.new, add),
+        };
+        self.put_sum(project, name, of.now, &sum)?;
+        Ok(sum)
+    }
+
+    /// Stores a sum over what tips reach.
+    pub(super) fn put_sum<T: Serialize>(&self, project: &str, name: &str, tips: &BTreeSet<Sha>, sum: &T) -> Result<()> {
+        let state = serde_json::to_vec(&StateRef { tips, sum }).unwrap_or_default();
+        Ok(self.ledger().put_derived(project, name, &state)?)
+    }
+
+    /// When the newest commit was that changed a path, of every path that there ever was.
+    pub(super) fn changed_at(
+        &self,
+        project: &str,
+        of: &Counted<'_>,
+        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    ) -> Result<BTreeMap<RepoPath, Timestamp>> {
+        self.sum(project, "changed_at", of, all, BTreeMap::new(), |times, summary| {
+            for path in &summary.touched {
+                let time = times.entry(path.clone()).or_insert(summary.at);
+                *time = summary.at.max(*time);
+            }
+        })
+    }
+}
+
+fn added<T>(mut sum: T, commits: &[Summary], add: impl Fn(&mut T, &Summary)) -> T {
+    commits.iter().for_each(|summary| add(&mut sum, summary));
+    sum
+}

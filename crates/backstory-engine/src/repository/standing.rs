@@ -1,0 +1,85 @@
+//! How far a repository has been read: what the last sync that came to its end read, and what one that was interrupted
+//! may have left half done.
+
+use backstory_model::commit::Sha;
+use serde::{Deserialize, Serialize};
+
+use super::Tips;
+use crate::{Engine, error::Result};
+
+/// Name of it in the ledger.
+const NAME: &str = "standing";
+
+/// What everything that is said of a repository follows from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Basis {
+    /// The tips that are indexed.
+    pub(super) tips: Tips,
+    /// Name of the default branch.
+    pub(super) default: String,
+    /// Commits whose parents are cut off, in order.
+    pub(super) boundary: Vec<Sha>,
+}
+
+/// How much a sync has to do, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Extent {
+    /// Nothing is new.
+    Nothing,
+    /// What was said before holds, but for what new commits change.
+    Forward,
+    /// The stored commits are as they were; everything that follows from them together is said anew.
+    Anew,
+    /// The commits are read again too.
+    Again,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Standing {
+    done: Option<Basis>,
+    under_way: Option<(Basis, Extent)>,
+}
+
+impl Engine {
+    /// Notes that a sync to this basis is under way. Says how much it has to do and where the last whole one ended.
+    pub(super) fn begin_reading(&self, project: &str, basis: &Basis, full: bool) -> Result<(Extent, Basis)> {
+        let standing = self.standing(project)?;
+        let own = match &standing.done {
+            _ if full => Extent::Again,
+            None => Extent::Anew,
+            Some(done) if done.boundary != basis.boundary => Extent::Again,
+            Some(done) if done.default != basis.default => Extent::Anew,
+            Some(done) if done.tips != basis.tips => Extent::Forward,
+            Some(_) => Extent::Nothing,
+        };
+        // What an interrupted sync wrote is part of what this one would write only if both have the same basis.
+        let left = match &standing.under_way {
+            None => Extent::Nothing,
+            Some((other, extent)) if other == basis => *extent,
+            Some((other, _)) if other.boundary != basis.boundary => Extent::Again,
+            Some((_, extent)) => (*extent).max(Extent::Anew),
+        };
+        let extent = own.max(left);
+        let done = standing.done.clone().unwrap_or_default();
+        if extent > Extent::Nothing {
+            self.put_standing(project, &Standing { under_way: Some((basis.clone(), extent)), ..standing })?;
+        }
+        Ok((extent, done))
+    }
+
+    /// Notes that a sync to this basis came to its end.
+    pub(super) fn end_reading(&self, project: &str, basis: Basis) -> Result<()> {
+        self.put_standing(project, &Standing { done: Some(basis), under_way: None })
+    }
+
+    fn standing(&self, project: &str) -> Result<Standing> {
+        let stored = self.ledger().derived(project, NAME)?;
+        // What cannot be read is as if nothing had been done.
+        Ok(stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+    }
+
+    fn put_standing(&self, project: &str, standing: &Standing) -> Result<()> {
+        Ok(self.ledger().put_derived(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
+    }
+}

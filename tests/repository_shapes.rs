@@ -1,0 +1,333 @@
+//! Histories of every odd shape: read step by step they say the same as read at once, and nothing is wrong with them.
+
+use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+
+use backstory_engine::{ledger::Branches, model::commit::Sha};
+
+use crate::support::{Indexed, Origin, names};
+
+/// One data directory with the default branch of an origin and one with all its branches.
+struct Both {
+    default: Indexed,
+    all: Indexed,
+}
+
+impl Both {
+    async fn of(origin: &Path) -> Self {
+        Self {
+            default: Indexed::cold(origin, Branches::Default).await,
+            all: Indexed::cold(origin, Branches::All).await,
+        }
+    }
+
+    async fn sync(&self) {
+        self.default.sync().await;
+        self.all.sync().await;
+    }
+
+    async fn equal_cold(&self, origin: &Path, when: &str) {
+        self.default.equals_cold(origin, &format!("default branch, {when}")).await;
+        self.all.equals_cold(origin, &format!("all branches, {when}")).await;
+    }
+}
+
+fn rust(name: &str, body: &str) -> String {
+    format!(
+        "/// Does {name}.\npub fn {name}(input: &str) -> String {{\n    let trimmed = input.trim();\n    {body}\n}}\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merges_of_every_kind() {
+    let mut origin = Origin::new();
+    origin.write("src/a.rs", rust("first", "trimmed.to_owned()")).commit("Begin");
+    let both = Both::of(origin.path()).await;
+    // An octopus.
+    let mut tips = Vec::new();
+    for name in ["one", "two", "three"] {
+        origin.git(["switch", "--quiet", "main"]);
+        origin.switch(name);
+        origin.write(format!("src/{name}.rs"), rust(name, "trimmed.to_uppercase()"));
+        tips.push(origin.commit(format!("Add {name}")));
+        both.sync().await;
+    }
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["read-tree", "-m", "-u", "one"]);
+    for name in ["two", "three"] {
+        origin.git(["checkout", name, "--", &format!("src/{name}.rs")]);
+    }
+    origin.commit_index("Merge branches 'one', 'two' and 'three'", &tips);
+    origin.git(["checkout", "--quiet", "--force", "main"]);
+    both.sync().await;
+    // Nothing changes.
+    origin.commit("Nothing to see");
+    both.sync().await;
+    // A history with a root of its own.
+    origin.git(["switch", "--quiet", "--orphan", "island"]);
+    let island = origin.write("island.py", "def palm():\n    return 'coconut'\n").commit("Another beginning");
+    both.sync().await;
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["checkout", "island", "--", "island.py"]);
+    origin.commit_index("Merge the island", &[island]);
+    both.sync().await;
+    // A merge that changes lines of its own.
+    origin.switch("evil");
+    let evil = origin.write("src/a.rs", rust("first", "trimmed.to_lowercase()")).commit("Lower");
+    origin.git(["switch", "--quiet", "main"]);
+    origin.write("src/a.rs", rust("first", "trimmed.repeat(2)")).commit("Twice");
+    both.sync().await;
+    origin.write("src/a.rs", rust("first", "trimmed.to_lowercase().repeat(2)"));
+    origin.git(["add", "--all"]);
+    origin.commit_index("Merge branch 'evil'", &[evil]);
+    both.sync().await;
+    both.equal_cold(origin.path(), "merges").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_every_kind() {
+    let mut origin = Origin::new();
+    origin
+        .write("src/a.rs", rust("first", "trimmed.to_owned()"))
+        .write("README.md", "# Tool\n\nA tool.\n")
+        .commit("Begin");
+    let both = Both::of(origin.path()).await;
+    // Renamed with an edit, then back.
+    origin.git(["mv", "src/a.rs", "src/b.rs"]);
+    origin.write("src/b.rs", rust("first", "trimmed.to_owned() + \"!\"")).commit("Rename");
+    both.sync().await;
+    origin.git(["mv", "src/b.rs", "src/a.rs"]);
+    origin.commit("Rename back");
+    both.sync().await;
+    // Only the mode.
+    origin.write("run.sh", "#!/bin/sh\nset -eu\nexec tool \"$@\"\n").commit("A script");
+    origin.git(["update-index", "--chmod=+x", "run.sh"]);
+    origin.commit_index("Make it executable", &[]);
+    origin.git(["checkout", "--quiet", "--force", "main"]);
+    both.sync().await;
+    // A file becomes a symbolic link, a directory, a submodule, and a file again.
+    origin.write("thing", "a file\n").commit("A file");
+    both.sync().await;
+    fs::remove_file(origin.path().join("thing")).unwrap();
+    symlink("src/a.rs", origin.path().join("thing")).unwrap();
+    origin.commit("A link");
+    both.sync().await;
+    fs::remove_file(origin.path().join("thing")).unwrap();
+    origin.write("thing/inside.rs", rust("inside", "trimmed.to_owned()")).commit("A directory");
+    both.sync().await;
+    fs::remove_dir_all(origin.path().join("thing")).unwrap();
+    origin.git(["rm", "--quiet", "--cached", "-r", "thing"]);
+    let elsewhere: Sha = "1111111111111111111111111111111111111111".parse().unwrap();
+    origin.write(".gitmodules", "[submodule \"thing\"]\n\tpath = thing\n\turl = https://example.com/thing\n");
+    origin.git(["add", ".gitmodules"]);
+    origin.index("160000", elsewhere, "thing").commit_index("A submodule", &[]);
+    both.sync().await;
+    let moved: Sha = "2222222222222222222222222222222222222222".parse().unwrap();
+    origin.index("160000", moved, "thing").commit_index("A newer submodule", &[]);
+    both.sync().await;
+    origin.git(["rm", "--quiet", "--cached", "thing"]);
+    origin.write("thing", "a file\nonce more\n").commit("A file again");
+    both.sync().await;
+    both.equal_cold(origin.path(), "kinds of files").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_and_names_of_every_kind() {
+    let mut origin = Origin::new();
+    origin.write("dos.py", "def dos():\r\n    return 1\r\n").write("no_end", "no line end").write("empty", "");
+    origin.commit("Begin\r\n\r\nWith carriage returns.\r\n");
+    let both = Both::of(origin.path()).await;
+    origin.write("dos.py", "def dos():\r\n    return 2\r\n").commit("Two");
+    both.sync().await;
+    // Line ends only: no line changes hands.
+    origin.write("dos.py", "def dos():\n    return 2\n").commit("Unix");
+    both.sync().await;
+    // Names and messages in other encodings.
+    origin
+        .write(b"src/caf\xe9.c", "int caf(void)\n{\n    return 1;\n}\n")
+        .write("src/ü ö#~1%.rs", rust("odd", "trimmed.into()"));
+    origin
+        .author("J\u{fc}rgen <\u{1f600}>", "JUERGEN@Example.COM")
+        .commit(b"Umlauts: \xfc\xf6 \xff\xfe and a NUL-less end".as_slice());
+    both.sync().await;
+    origin.write(b"src/caf\xe9.c", "int caf(void)\n{\n    return 2;\n}\n");
+    origin.author("Nobody", "").commit("");
+    both.sync().await;
+    origin.git(["mv", "src/ü ö#~1%.rs", "src/plain.rs"]);
+    origin.author("Ada Lovelace", "ada@example.com").commit("A plain name");
+    both.sync().await;
+    // Bytes that are no text, and very many lines.
+    origin.write("image.bin", [0u8, 159, 146, 150, 0, 255].repeat(100)).commit("An image");
+    let many: String = (0..50_000).map(|line| format!("{} = {line}\n", ["alpha", "beta", "gamma"][line % 3])).collect();
+    origin.write("many.txt", &many).commit("Fifty thousand lines");
+    both.sync().await;
+    origin.write("many.txt", many.replace("beta = 25000\n", "beta = changed\n").replace("= 31000\n", "= other\n"));
+    origin.write("image.bin", "now it is text\n").commit("Two of them change");
+    both.sync().await;
+    // An abbreviated name of a commit that is known only later.
+    origin.switch("side");
+    let side = origin.write("side.txt", "side\n").commit("On the side").to_string();
+    origin.git(["switch", "--quiet", "main"]);
+    origin.write("picked.txt", "side\n").commit(format!("On main\n\n(cherry picked from commit {})", &side[..10]));
+    both.sync().await;
+    origin.git(["checkout", "side", "--", "side.txt"]);
+    origin.commit_index("Merge branch 'side'", &[side.parse().unwrap()]);
+    both.sync().await;
+    both.equal_cold(origin.path(), "contents and names").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn references_of_every_kind() {
+    let mut origin = Origin::new();
+    let root = origin.write("src/a.rs", rust("first", "trimmed.to_owned()")).commit("Begin");
+    let both = Both::of(origin.path()).await;
+    origin.git(["tag", "light"]);
+    origin.git(["tag", "-a", "-m", "The first release", "v1.0"]);
+    origin.git(["tag", "-a", "-m", "A tag of a tag", "of-tag", "v1.0"]);
+    origin.git(["tag", "blob", "HEAD:src/a.rs"]);
+    origin.git(["tag", "tree", "HEAD^{tree}"]);
+    origin.git(["tag", "-a", "-m", "A tree, annotated", "annotated-tree", "HEAD^{tree}"]);
+    both.sync().await;
+    // A tag on what no branch reaches.
+    origin.switch("gone");
+    origin.write("gone.txt", "gone\n").commit("Only a tag reaches it");
+    origin.git(["tag", "kept"]);
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["branch", "-D", "--quiet", "gone"]);
+    both.sync().await;
+    // A branch becomes a directory of branches and the other way round.
+    origin.git(["branch", "topic"]);
+    both.sync().await;
+    origin.git(["branch", "-D", "--quiet", "topic"]);
+    origin.switch("topic/one");
+    origin.write("one.txt", "1\n").commit("One");
+    both.sync().await;
+    origin.git(["branch", "topic/two", &root.to_string()]);
+    both.sync().await;
+    origin.git(["switch", "--quiet", "main"]);
+    origin.git(["merge", "--quiet", "--ff-only", "topic/one"]);
+    origin.git(["branch", "-D", "--quiet", "topic/one", "topic/two"]);
+    origin.git(["branch", "topic"]);
+    both.sync().await;
+    // Tags move and go away.
+    origin.write("src/a.rs", rust("first", "trimmed.to_uppercase()")).commit("Upper");
+    origin.git(["tag", "--force", "light"]);
+    origin.git(["tag", "-d", "blob"]);
+    both.sync().await;
+    assert_eq!(both.all.marked(), names(&[]));
+    both.equal_cold(origin.path(), "references").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn default_branch_moves_to_another() {
+    let mut origin = Origin::new();
+    origin.write("src/a.rs", rust("first", "trimmed.to_owned()")).write("only-main.txt", "old\n").commit("Begin");
+    let side = origin.switch("side").sha("HEAD");
+    origin.git(["switch", "--quiet", "main"]);
+    origin.write(".mailmap", "Ada <ada@example.com> <ada@old.example.com>\n").commit("Names");
+    origin.git(["switch", "--quiet", "side"]);
+    let one = origin
+        .write("src/a.rs", rust("first", "trimmed.repeat(3)"))
+        .author("Ada L", "ada@old.example.com")
+        .commit("Thrice");
+    origin.git(["switch", "--quiet", "main"]);
+    origin.commit_index("Merge branch 'side'", &[one]);
+    origin.git(["checkout", "--quiet", "--force", "main"]);
+    let both = Both::of(origin.path()).await;
+    assert_ne!(side, one);
+    origin.git(["switch", "--quiet", "side"]);
+    both.all.sync().await;
+    both.all.equals_cold(origin.path(), "side is the default branch").await;
+    origin.write("src/b.rs", rust("second", "trimmed.repeat(4)")).commit("Second");
+    both.all.sync().await;
+    // HEAD points at a commit, at nothing, and at main again.
+    origin.git(["checkout", "--quiet", "--detach", "main"]);
+    both.all.sync().await;
+    both.all.equals_cold(origin.path(), "HEAD is detached").await;
+    origin.git(["symbolic-ref", "HEAD", "refs/heads/nowhere"]);
+    both.all.sync().await;
+    both.all.equals_cold(origin.path(), "HEAD points nowhere").await;
+    origin.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
+    both.sync().await;
+    both.equal_cold(origin.path(), "main again").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn default_branch_moves_on_to_what_was_elsewhere() {
+    let mut origin = Origin::new();
+    origin.write("src/a.rs", rust("first", "trimmed.to_owned()")).commit("Begin");
+    origin.switch("ahead");
+    origin.write("src/b.rs", rust("second", "trimmed.to_owned()")).commit("Second");
+    origin.git(["switch", "--quiet", "main"]);
+    let both = Both::of(origin.path()).await;
+    // No commit is new to who has all branches.
+    origin.git(["merge", "--quiet", "--ff-only", "ahead"]);
+    both.sync().await;
+    both.equal_cold(origin.path(), "fast-forward").await;
+    // Other branches wait, and the default one is another that descends from it.
+    origin.switch("next");
+    origin.write("src/c.rs", rust("third", "trimmed.to_owned()")).commit("Third");
+    both.sync().await;
+    both.equal_cold(origin.path(), "next is the default branch").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_to_read_is_said_and_the_first_commit_is_read() {
+    let mut origin = Origin::new();
+    let indexed = Indexed::added(origin.path(), Branches::Default).await;
+    let error = indexed.try_sync(false).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "acme/tool: acme/tool has no commit on any branch yet; there is nothing to index before the first one"
+    );
+    indexed.check().await;
+    origin.write("a.txt", "a\n").commit("Begin");
+    indexed.add(origin.path(), "acme/tool", Branches::Default).await.unwrap();
+    indexed.sync().await;
+    indexed.equals_cold(origin.path(), "the first commit").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shallow_origin_becomes_deeper() {
+    let mut whole = Origin::new();
+    for step in 0..6 {
+        let body = format!("trimmed.repeat({step})");
+        whole.write("src/a.rs", rust("first", &body)).write(format!("src/f{step}.rs"), rust("other", &body));
+        whole.commit(format!("Step {step}"));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(directory.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        assert!(command.args(["-c", "protocol.file.allow=always"]).args(arguments).status().unwrap().success());
+    };
+    git(&["clone", "--quiet", "--depth=2", &format!("file://{}", whole.path().display()), "shallow"]);
+    let origin = directory.path().join("shallow");
+    let indexed = Indexed::cold(&origin, Branches::Default).await;
+    indexed.equals_cold(&origin, "two commits").await;
+    whole.write("src/a.rs", rust("first", "String::new()")).commit("One more");
+    git(&["-C", "shallow", "pull", "--quiet", "--ff-only"]);
+    indexed.sync().await;
+    indexed.equals_cold(&origin, "one more").await;
+    git(&["-C", "shallow", "fetch", "--quiet", "--deepen=2"]);
+    indexed.sync().await;
+    indexed.equals_cold(&origin, "two more below").await;
+    git(&["-C", "shallow", "fetch", "--quiet", "--unshallow"]);
+    indexed.sync().await;
+    indexed.equals_cold(&origin, "all of it").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_stays_of_a_repository_that_is_removed() {
+    let (mut one, mut other) = (Origin::new(), Origin::new());
+    one.write("a.rs", rust("a", "trimmed.to_owned()")).commit("One");
+    other.author("Grace Hopper", "grace@example.com");
+    other.write("b.rs", rust("b", "trimmed.to_owned()")).commit("Other");
+    let indexed = Indexed::cold(one.path(), Branches::Default).await;
+    let before = indexed.said().await;
+    indexed.add(other.path(), "acme/other", Branches::Default).await.unwrap();
+    indexed.sync().await;
+    indexed.check().await;
+    indexed.engine.remove_repository("acme/other").await.unwrap();
+    before.same_as(&indexed.said().await, "the other is removed");
+    indexed.check().await;
+}

@@ -1,0 +1,109 @@
+//! From a line to its reason: lineage, commit, merge request, the discussion on the hunk, the issue.
+
+mod code;
+mod errors;
+mod world;
+
+use std::path::PathBuf;
+
+use backstory_engine::{
+    model::id::NodeId,
+    trace::{Target, Trace, TraceRequest},
+};
+use expect_test::{Expect, expect};
+
+use world::World;
+
+/// A question about the shop.
+fn about(target: Target) -> TraceRequest {
+    TraceRequest { project: Some(world::SHOP.to_owned()), target, rev: None, earlier: 5 }
+}
+
+fn lines(path: &str, first: u32, last: u32) -> Target {
+    Target::Lines { path: path.to_owned(), lines: Some((first, last)) }
+}
+
+fn symbol(path: &str, name: &str) -> Target {
+    Target::Symbol { path: path.to_owned(), name: name.to_owned() }
+}
+
+fn node(id: &str) -> Target {
+    Target::Node(id.parse::<NodeId>().unwrap())
+}
+
+/// The line of the file at the head that has this text.
+fn line_with(world: &World, path: &str, text: &str) -> u32 {
+    let content = std::fs::read_to_string(world.origin.path().join(PathBuf::from(path))).unwrap();
+    u32::try_from(content.lines().position(|line| line.contains(text)).unwrap()).unwrap() + 1
+}
+
+/// An answer as JSON, without what differs from run to run.
+fn told(world: &World, trace: &Trace) -> String {
+    let mut json = serde_json::to_value(trace).unwrap();
+    json["indexed"]["synced_at"] = "TIME".into();
+    serde_json::to_string_pretty(&json).unwrap().replace(&world.forge.url, "FORGE")
+}
+
+async fn check(world: &World, target: Target, expected: Expect) {
+    let trace = world.engine.trace(about(target)).await.unwrap();
+    expected.assert_eq(&told(world, &trace));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_chain() {
+    let world = World::new().await;
+    let line = line_with(&world, world::TOKEN, "claims.expires_at");
+    assert_eq!(line, 42, "the line that the review is about");
+    check(&world, lines(world::TOKEN, line, line), expect![[""]]).await;
+    check(&world, lines(world::TOKEN, line - 2, line + 3), expect![[""]]).await;
+    check(&world, symbol(world::TOKEN, "verify_expiry"), expect![[""]]).await;
+    check(&world, node(&format!("acme/shop@{}", world.skew)), expect![[""]]).await;
+    check(&world, node("acme/shop!2"), expect![[""]]).await;
+    check(&world, node("acme/shop#1"), expect![[""]]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn earlier_versions_and_moved_lines() {
+    let mut world = World::new().await;
+    let at = |trace: &Trace| {
+        let origin = trace.origin.as_ref().unwrap();
+        format!("{} {}:{} {:?}", origin.title, origin.path, origin.line, origin.seen_through)
+    };
+    let line = line_with(&world, world::TOKEN, "claims.expires_at");
+    let trace = world.engine.trace(about(lines(world::TOKEN, line, line))).await.unwrap();
+    let earlier: Vec<String> = trace
+        .earlier
+        .iter()
+        .map(|earlier| {
+            format!(
+                "{}:{} {} [{}] {}",
+                earlier.path,
+                earlier.line,
+                earlier.title,
+                earlier.merge_requests.join(" "),
+                earlier.text.trim()
+            )
+        })
+        .collect();
+    expect![[r#"
+        (
+            "Name the leeway src/auth/token.rs:38 []",
+            [
+                "src/auth/token.rs:38 Accept a little clock skew when tokens expire [acme/shop!2] claims.expires_at + 90 > now",
+                "src/auth/token.rs:38 Check tokens ourselves [acme/shop!2] claims.expires_at > now",
+            ],
+        )
+    "#]].assert_debug_eq(&(at(&trace), &earlier));
+    let one = world.engine.trace(TraceRequest { earlier: 1, ..about(lines(world::TOKEN, line, line)) }).await.unwrap();
+    assert_eq!(one.earlier, trace.earlier[..1]);
+    // The function goes into a file of its own: its lines keep their origin.
+    world.move_expiry().await;
+    let line = line_with(&world, world::EXPIRY, "claims.expires_at");
+    let moved = world.engine.trace(about(lines(world::EXPIRY, line, line))).await.unwrap();
+    expect![[r#"Name the leeway src/auth/token.rs:38 ["moved"]"#]].assert_eq(&at(&moved));
+    assert_eq!(moved.earlier, trace.earlier);
+    assert_eq!((moved.merge_requests, moved.issues), (trace.merge_requests, trace.issues));
+    // At an older commit the old path still answers.
+    let old = TraceRequest { rev: Some(world.skew.clone()), ..about(lines(world::TOKEN, 42, 42)) };
+    expect!["Check tokens ourselves src/auth/token.rs:42 []"].assert_eq(&at(&world.engine.trace(old).await.unwrap()));
+}

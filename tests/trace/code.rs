@@ -1,0 +1,173 @@
+//! What happened to files and code entities, and who did it.
+
+use backstory_engine::{
+    code::EntityCard,
+    ledger::Branches,
+    model::{entity::ItemKind, id::NodeId},
+};
+use expect_test::expect;
+use serde_json::Value;
+
+use super::world::World;
+use crate::support::{Indexed, Origin, PROJECT};
+
+async fn history(indexed: &Indexed, id: &str) -> String {
+    let changes = indexed.engine.code_history(id.parse::<NodeId>().unwrap(), 0, 50).await.unwrap();
+    assert!(!changes.more);
+    let told = |change: &backstory_engine::code::Change| {
+        format!("{:?} {} — {}", change.kind, change.name, change.record.commit.title())
+    };
+    changes.changes.iter().map(told).collect::<Vec<_>>().join("\n")
+}
+
+fn shown(card: &EntityCard) -> String {
+    let title = |record: &Option<backstory_engine::model::repository::CommitRecord>| {
+        record.as_ref().map_or("-".to_owned(), |record| record.commit.title().to_owned())
+    };
+    let lines = card.definition.as_ref().map(|entity| (entity.lines.first, entity.lines.last));
+    let mut text = format!(
+        "{} at {lines:?}: {} changes, first {}, last {}",
+        card.id,
+        card.changes,
+        title(&card.introduced),
+        title(&card.last_changed)
+    );
+    for ((edge, out), nodes) in &card.neighbours {
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        text += &format!("\n  {} {} {}", if *out { "->" } else { "<-" }, edge.name(), nodes.join(", "));
+    }
+    text
+}
+
+async fn entities(indexed: &Indexed, name: &str) -> String {
+    let cards = indexed.engine.entities(name, None, 10).await.unwrap();
+    cards.iter().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+const SCALE: &str = "\
+def scale(value):
+    \"\"\"Scales, because the device counts in tenths.\"\"\"
+    scaled = value * 10
+    return min(scaled, 1000)
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_follow_names() {
+    let mut origin = Origin::new();
+    origin.write("src/zeta.py", SCALE).commit("Begin");
+    origin.write("src/zeta.py", SCALE.replace("1000", "2000")).commit("Larger");
+    // To a name that comes before the old one, and to one that comes after.
+    origin.git(["mv", "src/zeta.py", "src/alpha.py"]);
+    origin.commit("Call it alpha");
+    origin.write("src/alpha.py", SCALE.replace("1000", "3000")).commit("Larger still");
+    origin.git(["mv", "src/alpha.py", "src/omega.py"]);
+    origin.commit("Call it omega");
+    // Something else takes the first name.
+    origin.write("src/zeta.py", "def other():\n    return 'something else entirely'\n").commit("Another zeta");
+    origin
+        .write("src/zeta.py", "def other():\n    return 'something else altogether'\n")
+        .commit("Change the other zeta");
+    // A function moves into another file, and one goes away.
+    origin.write("src/omega.py", "LIMIT = 3000\n").write("src/scaling.py", SCALE.replace("1000", "3000"));
+    origin.write("src/use.py", "from scaling import scale\n\n\ndef run(value):\n    return scale(value)\n");
+    origin.write(
+        "tests/test_scaling.py",
+        "from src.scaling import scale\n\n\ndef test_scale():\n    assert scale(1) == 10\n",
+    );
+    origin.commit("Scaling has a file of its own");
+    origin.git(["rm", "--quiet", "src/zeta.py"]);
+    origin.commit("Nobody needs it");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let mut said = Vec::new();
+    for id in ["src/omega.py", "src/alpha.py", "src/zeta.py", "src/scaling.py#scale", "src/zeta.py#other"] {
+        said.push(format!("{id}\n{}", history(&indexed, &format!("{PROJECT}:{id}")).await));
+    }
+    expect![[r#"
+        src/omega.py
+        Removed acme/tool:src/zeta.py — Nobody needs it
+        Modified acme/tool:src/omega.py — Scaling has a file of its own
+        Modified acme/tool:src/zeta.py — Change the other zeta
+        Introduced acme/tool:src/zeta.py — Another zeta
+        Removed acme/tool:src/alpha.py — Call it omega
+        Modified acme/tool:src/omega.py — Call it omega
+        Modified acme/tool:src/alpha.py — Larger still
+        Modified acme/tool:src/alpha.py — Call it alpha
+        Modified acme/tool:src/zeta.py — Larger
+        Introduced acme/tool:src/zeta.py — Begin
+
+        src/alpha.py
+        Removed acme/tool:src/zeta.py — Nobody needs it
+        Modified acme/tool:src/zeta.py — Change the other zeta
+        Introduced acme/tool:src/zeta.py — Another zeta
+        Removed acme/tool:src/alpha.py — Call it omega
+        Modified acme/tool:src/alpha.py — Larger still
+        Modified acme/tool:src/alpha.py — Call it alpha
+        Modified acme/tool:src/zeta.py — Larger
+        Introduced acme/tool:src/zeta.py — Begin
+
+        src/zeta.py
+        Removed acme/tool:src/zeta.py — Nobody needs it
+        Modified acme/tool:src/zeta.py — Change the other zeta
+        Introduced acme/tool:src/zeta.py — Another zeta
+        Removed acme/tool:src/zeta.py — Call it alpha
+        Modified acme/tool:src/zeta.py — Larger
+        Introduced acme/tool:src/zeta.py — Begin
+
+        src/scaling.py#scale
+        Removed acme/tool:src/omega.py#scale — Scaling has a file of its own
+        Modified acme/tool:src/scaling.py#scale — Scaling has a file of its own
+        Removed acme/tool:src/alpha.py#scale — Call it omega
+        Modified acme/tool:src/omega.py#scale — Call it omega
+        Modified acme/tool:src/alpha.py#scale — Larger still
+        Modified acme/tool:src/alpha.py#scale — Call it alpha
+        Modified acme/tool:src/zeta.py#scale — Larger
+        Introduced acme/tool:src/zeta.py#scale — Begin
+
+        src/zeta.py#other
+        Removed acme/tool:src/zeta.py#other — Nobody needs it
+        Modified acme/tool:src/zeta.py#other — Change the other zeta
+        Introduced acme/tool:src/zeta.py#other — Another zeta"#]]
+    .assert_eq(&said.join("\n\n"));
+    let mut said = Vec::new();
+    for name in ["scale", "acme/tool:src/zeta.py#other"] {
+        said.push(entities(&indexed, name).await);
+    }
+    expect![[r#"
+        acme/tool:src/scaling.py#scale at Some((1, 4)): 1 changes, first Scaling has a file of its own, last Scaling has a file of its own
+          <- REPLACED_BY acme/tool:src/omega.py#scale
+          <- CONTAINS acme/tool:src/scaling.py
+          <- CALLS acme/tool:src/use.py#run, acme/tool:tests/test_scaling.py#test_scale
+          -> VERIFIED_BY acme/tool:tests/test_scaling.py#test_scale
+
+        acme/tool:src/zeta.py#other at None: 3 changes, first Another zeta, last Nobody needs it"#]].assert_eq(&said.join("\n\n"));
+    let gone = indexed.engine.entities("nothing_of_that_name", None, 10).await.unwrap_err();
+    expect!["there is no code entity nothing_of_that_name in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
+    let gone = indexed.engine.code_history(format!("{PROJECT}:src/never.py").parse().unwrap(), 0, 5).await.unwrap_err();
+    expect!["there is no file acme/tool:src/never.py in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
+    // Pages are parts of the whole.
+    let id: NodeId = format!("{PROJECT}:src/omega.py").parse().unwrap();
+    let all = indexed.engine.code_history(id.clone(), 0, 50).await.unwrap();
+    for at in 0..all.changes.len() {
+        let page = indexed.engine.code_history(id.clone(), at, 1).await.unwrap();
+        assert_eq!(page.changes[0].record.commit.sha, all.changes[at].record.commit.sha);
+        assert_eq!(page.more, at + 1 < all.changes.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_joined_over_the_mailmap_and_the_forge() {
+    let world = World::new().await;
+    let ledger = world.ledger();
+    let mut said = Vec::new();
+    for key in ledger.keys("", ItemKind::Identity).unwrap() {
+        let payload = ledger.item("", ItemKind::Identity, &key).unwrap().unwrap().payload.unwrap();
+        said.push(serde_json::from_slice::<Value>(&payload).unwrap().to_string());
+    }
+    expect![[r#"
+        {"key":"carol@acme.example","names":["Carol Weiss"],"same_as":"carol","because":"user_name"}
+        {"key":"charles@example.com","names":["Charles Babbage"]}
+        {"key":"jane@acme.example","names":["Jane Doe"],"same_as":"janedoe","because":"user_name"}
+        {"key":"john@acme.example","names":["John Doe"],"same_as":"johndoe","because":"user_name"}
+        {"key":"john@home.example","names":["jdoe"],"same_as":"johndoe","because":"user_name"}"#]]
+    .assert_eq(&said.join("\n"));
+}
