@@ -18,6 +18,8 @@ use backstory_engine::{
     trace::{DEFAULT_EARLIER, Target, TraceRequest},
 };
 
+/// Phases that take less are not told.
+const TOLD: Duration = Duration::from_millis(100);
 /// Files of a tree.
 const MAX_FILES: usize = 1_000_000;
 /// Largest file that is asked about.
@@ -66,7 +68,21 @@ async fn run(address: &str, lines: usize) {
 async fn sync(engine: &Engine) {
     let task = engine.start_sync(SyncRequest::default()).await.expect("it starts");
     let mut task = engine.watch_task(task.id).expect("it is there");
-    while task.borrow_and_update().finished_at.is_none() {
+    let (mut begun, mut phase) = (Instant::now(), String::new());
+    loop {
+        let (current, has_ended) = {
+            let task = task.borrow_and_update();
+            (task.progress.phase.clone(), task.finished_at.is_some())
+        };
+        if current != phase || has_ended {
+            if !phase.is_empty() && begun.elapsed() > TOLD {
+                println!("  {phase}: {:.1?}", begun.elapsed());
+            }
+            (begun, phase) = (Instant::now(), current);
+        }
+        if has_ended {
+            break;
+        }
         task.changed().await.expect("it ends");
     }
     if let Some(error) = &task.borrow().error {
