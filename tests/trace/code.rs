@@ -84,11 +84,7 @@ async fn histories_follow_names() {
     }
     expect![[r#"
         src/omega.py
-        Removed acme/tool:src/zeta.py — Nobody needs it
         Modified acme/tool:src/omega.py — Scaling has a file of its own
-        Modified acme/tool:src/zeta.py — Change the other zeta
-        Introduced acme/tool:src/zeta.py — Another zeta
-        Removed acme/tool:src/alpha.py — Call it omega
         Modified acme/tool:src/omega.py — Call it omega
         Modified acme/tool:src/alpha.py — Larger still
         Modified acme/tool:src/alpha.py — Call it alpha
@@ -96,9 +92,6 @@ async fn histories_follow_names() {
         Introduced acme/tool:src/zeta.py — Begin
 
         src/alpha.py
-        Removed acme/tool:src/zeta.py — Nobody needs it
-        Modified acme/tool:src/zeta.py — Change the other zeta
-        Introduced acme/tool:src/zeta.py — Another zeta
         Removed acme/tool:src/alpha.py — Call it omega
         Modified acme/tool:src/alpha.py — Larger still
         Modified acme/tool:src/alpha.py — Call it alpha
@@ -114,9 +107,7 @@ async fn histories_follow_names() {
         Introduced acme/tool:src/zeta.py — Begin
 
         src/scaling.py#scale
-        Removed acme/tool:src/omega.py#scale — Scaling has a file of its own
         Modified acme/tool:src/scaling.py#scale — Scaling has a file of its own
-        Removed acme/tool:src/alpha.py#scale — Call it omega
         Modified acme/tool:src/omega.py#scale — Call it omega
         Modified acme/tool:src/alpha.py#scale — Larger still
         Modified acme/tool:src/alpha.py#scale — Call it alpha
@@ -132,7 +123,7 @@ async fn histories_follow_names() {
         said.push(entities(&indexed, name).await);
     }
     expect![[r#"
-        acme/tool:src/scaling.py#scale at Some((1, 4)): 1 changes, first Scaling has a file of its own, last Scaling has a file of its own
+        acme/tool:src/scaling.py#scale at Some((1, 4)): 6 changes, first Begin, last Scaling has a file of its own
           <- REPLACED_BY acme/tool:src/omega.py#scale
           <- CONTAINS acme/tool:src/scaling.py
           <- CALLS acme/tool:src/use.py#run, acme/tool:tests/test_scaling.py#test_scale

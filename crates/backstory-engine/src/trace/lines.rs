@@ -137,7 +137,8 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
     }
     if first > count || last > count {
         let line = if first > count { first } else { last };
-        return Err(Error::invalid(format!("{path} has {count} lines; there is no line {line}")));
+        let lines = if count == 1 { "line" } else { "lines" };
+        return Err(Error::invalid(format!("{path} has {count} {lines}; there is no line {line}")));
     }
     if last - first >= MAX_LINES {
         return Err(Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines; ask about fewer")));
