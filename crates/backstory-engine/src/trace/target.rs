@@ -193,8 +193,12 @@ impl Engine {
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         let paths = self.ledger().keys(project, ItemKind::File)?;
-        let mut alike: Vec<&str> =
-            paths.iter().map(String::as_str).filter(|known| known.rsplit('/').next() == Some(name)).take(NAMED).collect();
+        let mut alike: Vec<&str> = paths
+            .iter()
+            .map(String::as_str)
+            .filter(|known| known.rsplit('/').next() == Some(name))
+            .take(NAMED)
+            .collect();
         if alike.is_empty() {
             alike = likest(&paths, path);
         }
