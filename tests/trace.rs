@@ -7,11 +7,13 @@ mod world;
 use std::path::PathBuf;
 
 use backstory_engine::{
+    ledger::Branches,
     model::id::NodeId,
     trace::{Target, Trace, TraceRequest},
 };
 use expect_test::{Expect, expect};
 
+use crate::support::{Indexed, Origin, PROJECT};
 use world::World;
 
 /// A question about the shop.
@@ -696,6 +698,60 @@ async fn the_whole_chain() {
               }
             },
             {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~027e6bef00000000000000000000000000000409",
+                "kind": "discussion",
+                "title": "@johndoe, 2024-03-12: Why do we verify the expiry ourselves? The library does it.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1033"
+              },
+              "evidence": {
+                "text": "It allows no leeway, and the phones' clocks are up to a minute off. With our own check we accept 90 seconds of clock skew.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1034",
+                "path": "src/auth/token.rs",
+                "lines": [
+                  42,
+                  42
+                ]
+              }
+            },
+            {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~028046940000000000000000000000000000040c",
+                "kind": "discussion",
+                "title": "@janedoe, 2024-03-13: Nobody needs the cookie middleware any more, so it can go in this merge request.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1036"
+              },
+              "evidence": {
+                "text": "Nobody needs the cookie middleware any more, so it can go in this merge request.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1036",
+                "path": "src/auth/cookies.rs",
+                "lines": [
+                  7,
+                  7
+                ]
+              }
+            },
+            {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~0280e4cb0000000000000000000000000000040d",
+                "kind": "discussion",
+                "title": "@alice, 2024-03-20: Key rotation works in staging. See also the plan in #1 and commit 1a2b3c4d.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1037"
+              },
+              "evidence": {
+                "text": "Key rotation works in staging. See also the plan in #1 and commit 1a2b3c4d.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1037",
+                "path": null,
+                "lines": null
+              }
+            },
+            {
               "edge": "CLOSES",
               "from": "acme/shop!2",
               "node": {
@@ -718,7 +774,11 @@ async fn the_whole_chain() {
           "issues": [
             "acme/shop#1"
           ],
-          "discussions": [],
+          "discussions": [
+            "acme/shop!2~027e6bef00000000000000000000000000000409",
+            "acme/shop!2~028046940000000000000000000000000000040c",
+            "acme/shop!2~0280e4cb0000000000000000000000000000040d"
+          ],
           "earlier": [],
           "missing": []
         }"#]]).await;
@@ -771,8 +831,8 @@ async fn the_whole_chain() {
               }
             },
             {
-              "edge": "MODIFIES",
-              "from": null,
+              "edge": "CLOSES",
+              "from": "acme/shop#1",
               "node": {
                 "id": "acme/shop@4da7c801f1d867676eb4d4431e5e8a1581c5f4d4",
                 "kind": "commit",
@@ -785,6 +845,60 @@ async fn the_whole_chain() {
                 "path": null,
                 "lines": null
               }
+            },
+            {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~027e6bef00000000000000000000000000000409",
+                "kind": "discussion",
+                "title": "@johndoe, 2024-03-12: Why do we verify the expiry ourselves? The library does it.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1033"
+              },
+              "evidence": {
+                "text": "It allows no leeway, and the phones' clocks are up to a minute off. With our own check we accept 90 seconds of clock skew.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1034",
+                "path": "src/auth/token.rs",
+                "lines": [
+                  42,
+                  42
+                ]
+              }
+            },
+            {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~028046940000000000000000000000000000040c",
+                "kind": "discussion",
+                "title": "@janedoe, 2024-03-13: Nobody needs the cookie middleware any more, so it can go in this merge request.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1036"
+              },
+              "evidence": {
+                "text": "Nobody needs the cookie middleware any more, so it can go in this merge request.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1036",
+                "path": "src/auth/cookies.rs",
+                "lines": [
+                  7,
+                  7
+                ]
+              }
+            },
+            {
+              "edge": "PART_OF",
+              "from": "acme/shop!2",
+              "node": {
+                "id": "acme/shop!2~0280e4cb0000000000000000000000000000040d",
+                "kind": "discussion",
+                "title": "@alice, 2024-03-20: Key rotation works in staging. See also the plan in #1 and commit 1a2b3c4d.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1037"
+              },
+              "evidence": {
+                "text": "Key rotation works in staging. See also the plan in #1 and commit 1a2b3c4d.",
+                "url": "FORGE/acme/shop/-/merge_requests/2#note_1037",
+                "path": null,
+                "lines": null
+              }
             }
           ],
           "merge_requests": [
@@ -793,7 +907,11 @@ async fn the_whole_chain() {
           "issues": [
             "acme/shop#1"
           ],
-          "discussions": [],
+          "discussions": [
+            "acme/shop!2~027e6bef00000000000000000000000000000409",
+            "acme/shop!2~028046940000000000000000000000000000040c",
+            "acme/shop!2~0280e4cb0000000000000000000000000000040d"
+          ],
           "earlier": [],
           "missing": []
         }"#]]).await;
@@ -842,5 +960,35 @@ async fn earlier_versions_and_moved_lines() {
     assert_eq!((moved.merge_requests, moved.issues), (trace.merge_requests, trace.issues));
     // At an older commit the old path still answers.
     let old = TraceRequest { rev: Some(world.skew.clone()), ..about(lines(world::TOKEN, 42, 42)) };
-    expect!["Accept a little clock skew when tokens expire src/auth/token.rs:42 []"].assert_eq(&at(&world.engine.trace(old).await.unwrap()));
+    expect!["Accept a little clock skew when tokens expire src/auth/token.rs:42 []"].assert_eq(&at(&world
+        .engine
+        .trace(old)
+        .await
+        .unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_every_kind_of_file() {
+    let mut origin = Origin::new();
+    origin.write("dos.py", "a = 1\r\nb = 2\r\n").write(b"src/caf\xe9.c", "int one;\nint two;\n");
+    origin.write("src/\u{fc} #~1.txt", "one\ntwo").commit("Begin");
+    origin.write("dos.py", "a = 1\r\nb = 3\r\n").write(b"src/caf\xe9.c", "int one;\nint three;\n");
+    origin.write("src/\u{fc} #~1.txt", "one\nthree").commit("Change the second line of each");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for (path, now, before) in [
+        ("dos.py", "b = 3", "b = 2"),
+        (r#""src/caf\351.c""#, "int three;", "int two;"),
+        ("src/\u{fc} #~1.txt", "three", "two"),
+    ] {
+        let request = TraceRequest { project: None, ..about(lines(path, 2, 2)) };
+        let trace = indexed.engine.trace(request).await.unwrap();
+        assert_eq!(trace.text.as_deref(), Some(now), "{path}");
+        assert_eq!(trace.origin.unwrap().title, "Change the second line of each", "{path}");
+        let earlier: Vec<&str> = trace.earlier.iter().map(|earlier| earlier.text.as_str()).collect();
+        assert_eq!(earlier, [before], "{path}");
+        // The same file by its reference.
+        let id = NodeId::file(PROJECT, path).to_string();
+        let whole = indexed.engine.trace(about(node(&id))).await.unwrap();
+        assert_eq!(whole.origins.len(), 2, "{id}");
+    }
 }

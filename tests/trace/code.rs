@@ -117,7 +117,8 @@ async fn histories_follow_names() {
         src/zeta.py#other
         Removed acme/tool:src/zeta.py#other — Nobody needs it
         Modified acme/tool:src/zeta.py#other — Change the other zeta
-        Introduced acme/tool:src/zeta.py#other — Another zeta"#]].assert_eq(&said.join("\n\n"));
+        Introduced acme/tool:src/zeta.py#other — Another zeta"#]]
+    .assert_eq(&said.join("\n\n"));
     let mut said = Vec::new();
     for name in ["scale", "acme/tool:src/zeta.py#other"] {
         said.push(entities(&indexed, name).await);
@@ -129,7 +130,8 @@ async fn histories_follow_names() {
           <- CALLS acme/tool:src/use.py#run, acme/tool:tests/test_scaling.py#test_scale
           -> VERIFIED_BY acme/tool:tests/test_scaling.py#test_scale
 
-        acme/tool:src/zeta.py#other at None: 3 changes, first Another zeta, last Nobody needs it"#]].assert_eq(&said.join("\n\n"));
+        acme/tool:src/zeta.py#other at None: 3 changes, first Another zeta, last Nobody needs it"#]]
+    .assert_eq(&said.join("\n\n"));
     let gone = indexed.engine.entities("nothing_of_that_name", None, 10).await.unwrap_err();
     expect!["there is no code entity nothing_of_that_name in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
     let gone = indexed.engine.code_history(format!("{PROJECT}:src/never.py").parse().unwrap(), 0, 5).await.unwrap_err();
@@ -158,5 +160,6 @@ async fn people_are_joined_over_the_mailmap_and_the_forge() {
         {"key":"charles@example.com","names":["Charles Babbage"]}
         {"key":"jane@acme.example","names":["Jane Doe"],"same_as":"janedoe","because":"user_name"}
         {"key":"john@acme.example","names":["John Doe"],"same_as":"johndoe","because":"user_name"}
-        {"key":"john@home.example","names":["jdoe"],"same_as":"johndoe","because":"user_name"}"#]].assert_eq(&said.join("\n"));
+        {"key":"john@home.example","names":["jdoe"],"same_as":"johndoe","because":"user_name"}"#]]
+    .assert_eq(&said.join("\n"));
 }

@@ -158,5 +158,6 @@ async fn which_repository_is_asked() {
     expect![[r#"
         no repository is indexed; add one with 'backstory add PATH'
         acme/one is not indexed yet; run 'backstory sync' and ask again
-        several repositories are indexed; say which one: acme/one, acme/two"#]].assert_eq(&said.join("\n"));
+        several repositories are indexed; say which one: acme/one, acme/two"#]]
+    .assert_eq(&said.join("\n"));
 }

@@ -34,7 +34,8 @@ impl std::ops::Deref for World {
 
 /// Tokens, with the check of their expiry on line 42.
 fn token(check: &str) -> String {
-    let mut text = String::from("//! Signed tokens.\n//! See the decision in the issue.\n\nuse crate::claims::Claims;\n\n");
+    let mut text =
+        String::from("//! Signed tokens.\n//! See the decision in the issue.\n\nuse crate::claims::Claims;\n\n");
     for field in ["issuer", "audience", "subject"] {
         let _ = write!(
             text,
