@@ -71,9 +71,9 @@ async fn each_error_is_one_sentence() {
     }
     expect![[r#"
         README.md Some((2, 2))
-          Invalid: README.md has 1 lines; there is no line 2
+          Invalid: README.md has 1 line; there is no line 2
         README.md Some((1, 9))
-          Invalid: README.md has 1 lines; there is no line 9
+          Invalid: README.md has 1 line; there is no line 9
         README.md Some((0, 0))
           Invalid: 0-0 are no lines; lines count from 1, the first one first
         README.md Some((3, 1))
@@ -87,25 +87,25 @@ async fn each_error_is_one_sentence() {
         /etc/passwd None
           Invalid: '/etc/passwd' is outside of the repository; write the path from its root, like src/main.rs
          None
-          NotFound: there is no file  in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          Invalid: the path is empty; write the path of a file, like src/main.rs
         auth/token.rs None
-          NotFound: there is no file auth/token.rs in acme/shop at 12806823efbf; did you mean src/auth/token.rs?
+          NotFound: there is no file auth/token.rs in acme/shop at f0061923d4ac; did you mean src/auth/token.rs?
         src/auth/tokens.rs None
-          NotFound: there is no file src/auth/tokens.rs in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          NotFound: there is no file src/auth/tokens.rs in acme/shop at f0061923d4ac; did you mean src/auth/token.rs?
         logo.png None
           Invalid: logo.png is a binary file; it has no lines to explain
         src None
           Invalid: src is a directory; ask about a file in it
         src/auth/ None
-          NotFound: there is no file src/auth/ in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          Invalid: src/auth/ is a directory; ask about a file in it
         LIESMICH.md None
           Invalid: LIESMICH.md is a symbolic link; ask about the file it points at
         vendor None
           Invalid: vendor is a submodule; index its repository and ask there
         vendor/inside.c None
-          NotFound: there is no file vendor/inside.c in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          NotFound: there is no file vendor/inside.c in acme/shop at f0061923d4ac; check the path, or run 'backstory sync'
         README.md/inside None
-          NotFound: there is no file README.md/inside in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          NotFound: there is no file README.md/inside in acme/shop at f0061923d4ac; check the path, or run 'backstory sync'
         at no-such-branch
           NotFound: 'no-such-branch' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
         at 0123456
@@ -113,9 +113,9 @@ async fn each_error_is_one_sentence() {
         at 0123456789012345678901234567890123456789
           NotFound: '0123456789012345678901234567890123456789' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
         at a00621bb3a9b990ee018f8d04c2d3140800d6ca6
-          Internal: commit a00621bb3a9b990ee018f8d04c2d3140800d6ca6 cannot be read; fetch the repository again (the requested type does not match the type in the ODB; class=Invalid (3); code=NotFound (-3))
-        at 373a6a203aac7f90915e5c2f23807869640779c3
-          Internal: commit 373a6a203aac7f90915e5c2f23807869640779c3 cannot be read; fetch the repository again (the requested type does not match the type in the ODB; class=Invalid (3); code=NotFound (-3))
+          NotFound: 'a00621bb3a9b990ee018f8d04c2d3140800d6ca6' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
+        at d79d893b3cc15bec2d27bd6855d28a6dc2b27664
+          NotFound: 'd79d893b3cc15bec2d27bd6855d28a6dc2b27664' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
         at --upload-pack=evil
           NotFound: '--upload-pack=evil' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
         at 
@@ -125,7 +125,7 @@ async fn each_error_is_one_sentence() {
         README.md#verify
           NotFound: README.md is no source code that can be read; ask about its lines, like README.md:1
         src/auth/nothing.rs#verify
-          NotFound: there is no file src/auth/nothing.rs in acme/shop at 12806823efbf; check the path, or run 'backstory sync'
+          NotFound: there is no file src/auth/nothing.rs in acme/shop at f0061923d4ac; check the path, or run 'backstory sync'
         LIESMICH.md#verify
           Invalid: LIESMICH.md is a symbolic link; ask about the file it points at
         acme/shop@0123456789012345678901234567890123456789

@@ -34,7 +34,8 @@ impl std::ops::Deref for World {
 
 /// Tokens, with the check of their expiry on line 42.
 fn token(check: &str) -> String {
-    let mut text = String::from("//! Signed tokens.\n\nuse crate::claims::Claims;\n\n");
+    let mut text =
+        String::from("//! Signed tokens.\n//! See the decision in the issue.\n\nuse crate::claims::Claims;\n\n");
     for field in ["issuer", "audience", "subject"] {
         let _ = write!(
             text,
@@ -44,7 +45,7 @@ fn token(check: &str) -> String {
     }
     text.push_str("/// Splits a token into its parts.\npub fn parts(token: &str) -> Vec<&str> {\n    token.split('.').collect()\n}\n\n");
     text.push_str("/// Whether the algorithm is the pinned one.\npub fn verify_algorithm(name: &str) -> bool {\n    name == \"RS256\"\n}\n\n");
-    text.push_str("/// Whether a token is still good.\n///\n/// Clocks differ.\n");
+    text.push_str("/// Whether a token is still good.\n///\n/// Clocks differ.\n///\n/// A token is good until its last second, and not before it was issued: a token of\n/// tomorrow is a sign of a wrong clock.\n");
     text.push_str("pub fn verify_expiry(claims: &Claims, now: u64) -> bool {\n");
     text.push_str("    // Seconds since 1970.\n");
     let _ = write!(text, "    {check}\n        && claims.issued_at <= now\n}}\n");

@@ -1,6 +1,6 @@
 //! What happened to files and code entities: their changes, where they are used, what they became.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     code::Entity,
@@ -53,6 +53,17 @@ pub struct Change {
     pub merge_requests: Vec<String>,
 }
 
+/// A change as the graph tells it.
+#[derive(Clone, Debug)]
+struct Found {
+    /// When it was committed.
+    at: Timestamp,
+    sha: String,
+    kind: ChangeKind,
+    /// What the file or entity was called then.
+    name: NodeId,
+}
+
 /// A page of changes.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
@@ -69,11 +80,11 @@ pub struct EntityCard {
     pub id: NodeId,
     /// Its definition at the indexed head; `None` if it is gone.
     pub definition: Option<Entity>,
-    /// The commit that it is first known from.
+    /// The commit that it is first known from, also under a name it had before.
     pub introduced: Option<CommitRecord>,
     /// The commit that changed it last.
     pub last_changed: Option<CommitRecord>,
-    /// How many commits changed it.
+    /// How many commits changed it, also under the names it had before.
     pub changes: usize,
     /// What refers to it and what it refers to, by the name of the edge and its direction.
     pub neighbours: BTreeMap<(Edge, bool), Vec<NodeId>>,
@@ -90,34 +101,19 @@ impl Engine {
                 "{limit} changes were asked for; at most {MAX_CHANGES} are told at once"
             )));
         }
-        let names = self.names_of(id.clone()).await?;
-        let mut found: Vec<(Timestamp, String, ChangeKind, NodeId)> = Vec::new();
-        for name in names {
-            for row in self.changes_of(&name).await? {
-                found.push((row.0, row.1, row.2, name.clone()));
-            }
-        }
+        let found = self.followed(&id).await?;
         if found.is_empty() {
             return Err(not_found(
                 if matches!(id, NodeId::File { .. }) { "file" } else { "code entity" },
                 &id.to_string(),
             ));
         }
-        // A rename is one commit under two names: the new one tells it.
-        let is_removed = |kind: &ChangeKind| *kind == ChangeKind::Removed;
-        found.sort_by(|a, b| {
-            b.0.cmp(&a.0)
-                .then_with(|| a.1.cmp(&b.1))
-                .then_with(|| is_removed(&a.2).cmp(&is_removed(&b.2)))
-                .then_with(|| a.3.cmp(&b.3))
-        });
-        found.dedup_by(|later, first| later.1 == first.1 && is_removed(&later.2));
-        let more = found.len() > skip + limit;
+        let more = found.len() > skip.saturating_add(limit);
         let project = id.project().unwrap_or_default().to_owned();
         let engine = self.clone();
         self.blocking(move || {
             let mut changes = Vec::new();
-            for (_, sha, kind, name) in found.into_iter().skip(skip).take(limit) {
+            for Found { sha, kind, name, .. } in found.into_iter().skip(skip).take(limit) {
                 let Some(record) = engine.commit_record(&project, &sha)? else { continue };
                 let carriers = engine.carriers(&project, record.commit.sha)?;
                 let merge_requests = carriers.into_iter().map(|carrier| carrier.id.to_string()).collect();
@@ -128,28 +124,47 @@ impl Engine {
         .await
     }
 
-    /// A node and what it was called before, the newest name first.
-    async fn names_of(&self, id: NodeId) -> Result<Vec<NodeId>> {
-        let graph = self.graph();
-        self.blocking(move || {
-            let mut names = vec![id];
-            let mut at = 0;
-            while at < names.len() && names.len() < MAX_NAMES {
-                let earlier = graph.edges(&names[at], Direction::In, Some(Edge::ReplacedBy))?;
-                for end in earlier {
-                    if !names.contains(&end.other) {
-                        names.push(end.other);
-                    }
+    /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
+    /// one of these names later is something else.
+    async fn followed(&self, id: &NodeId) -> Result<Vec<Found>> {
+        let mut told = vec![self.changes_of(id).await?];
+        let mut names = vec![id.clone()];
+        let mut at = 0;
+        while at < names.len() && names.len() < MAX_NAMES {
+            for earlier in self.replaced_by(&names[at]).await? {
+                if names.contains(&earlier) {
+                    continue;
                 }
-                at += 1;
+                let mut changes = self.changes_of(&earlier).await?;
+                let took_over = |change: &&Found| {
+                    let is_it = |own: &Found| own.sha == change.sha && own.kind != ChangeKind::Removed;
+                    change.kind == ChangeKind::Removed && told[at].iter().any(is_it)
+                };
+                let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
+                changes.retain(|change| change.at <= renamed_at);
+                names.push(earlier);
+                told.push(changes);
             }
-            Ok(names)
-        })
-        .await
+            at += 1;
+        }
+        let mut found: Vec<Found> = told.into_iter().flatten().collect();
+        // A rename is one commit under two names: the new one tells it.
+        let kept: BTreeSet<String> =
+            found.iter().filter(|found| found.kind != ChangeKind::Removed).map(|found| found.sha.clone()).collect();
+        found.retain(|found| found.kind != ChangeKind::Removed || !kept.contains(&found.sha));
+        found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
+        Ok(found)
+    }
+
+    /// What a node was called before.
+    async fn replaced_by(&self, id: &NodeId) -> Result<Vec<NodeId>> {
+        let (graph, id) = (self.graph(), id.clone());
+        let ends = self.blocking(move || Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
+        Ok(ends.into_iter().map(|end| end.other).collect())
     }
 
     /// When which commit did what to a node, newest first.
-    async fn changes_of(&self, id: &NodeId) -> Result<Vec<(Timestamp, String, ChangeKind)>> {
+    async fn changes_of(&self, id: &NodeId) -> Result<Vec<Found>> {
         let mut found = Vec::new();
         let (mut before, mut after) = (Timestamp::MAX, Value::any());
         loop {
@@ -171,7 +186,7 @@ impl Engine {
                     _ => ChangeKind::Modified,
                 };
                 (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
-                found.push((at, sha, kind));
+                found.push(Found { at, sha, kind, name: id.clone() });
             }
             if count <= MAX_PAGE_ROWS {
                 return Ok(found);
@@ -228,7 +243,7 @@ impl Engine {
 
     async fn entity_card(&self, id: NodeId) -> Result<Option<EntityCard>> {
         let NodeId::Entity { project, path, name } = &id else { return Ok(None) };
-        let changes = self.changes_of(&id).await?;
+        let changes = self.followed(&id).await?;
         let engine = self.clone();
         let (project, path, name, node) = (project.clone(), path.clone(), name.clone(), id.clone());
         self.blocking(move || {
@@ -247,11 +262,11 @@ impl Engine {
             if definition.is_none() && changes.is_empty() {
                 return Ok(None);
             }
-            let record = |change: Option<&(Timestamp, String, ChangeKind)>| match change {
-                Some((_, sha, _)) => engine.commit_record(&project, sha),
+            let record = |change: Option<&Found>| match change {
+                Some(change) => engine.commit_record(&project, &change.sha),
                 None => Ok(None),
             };
-            let introduced = changes.iter().rev().find(|change| change.2 == ChangeKind::Introduced);
+            let introduced = changes.iter().rev().find(|change| change.kind == ChangeKind::Introduced);
             let (introduced, last_changed) = (record(introduced.or(changes.last()))?, record(changes.first())?);
             let mut neighbours = BTreeMap::new();
             for (direction, out) in [(Direction::Out, true), (Direction::In, false)] {

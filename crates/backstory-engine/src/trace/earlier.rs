@@ -4,9 +4,8 @@ use backstory_model::{
     commit::{RepoPath, Sha},
     lineage::{Origin, Replaced, ReplacedInFile},
 };
-use backstory_sources::redact::redact;
 
-use super::{EarlierVersion, LineOrigin, target::Place};
+use super::{EarlierVersion, LineOrigin, lines::shown, target::Place};
 use crate::{Engine, error::Result};
 
 /// Most lines of an earlier version that are shown.
@@ -77,7 +76,7 @@ impl Engine {
         let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
         let first = line as usize;
         let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
-        lines.map(|lines| redact(lines.text.trim_end_matches('\n')).0.into_owned()).unwrap_or_default()
+        lines.map(|lines| shown(&lines.text)).unwrap_or_default()
     }
 }
 

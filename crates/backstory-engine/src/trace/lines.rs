@@ -7,6 +7,7 @@ use backstory_model::{
     lineage::Lineage,
     repository::CommitRecord,
 };
+use backstory_sources::redact::redact;
 
 use super::{LineOrigin, MAX_LINES, MAX_TRACED, Trace, TraceRequest, chain::Words, seen_through, target::Place};
 use crate::{
@@ -60,10 +61,7 @@ impl Engine {
             end_line: Some(last),
             rev: Some(place.commit),
             indexed: place.indexed(),
-            text: text.ok().map(|lines| {
-                let (text, _) = backstory_sources::redact::redact(&lines.text);
-                text.trim_end_matches('\n').to_owned()
-            }),
+            text: text.ok().map(|lines| shown(&lines.text)),
             ..Trace::default()
         }
     }
@@ -127,6 +125,12 @@ impl Engine {
     }
 }
 
+/// Lines as they are shown: without secrets, their ends as everywhere.
+pub(super) fn shown(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    redact(text.trim_end_matches(['\n', '\r'])).0.into_owned()
+}
+
 fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u32)> {
     if count == 0 {
         return Err(Error::invalid(format!("{path} is empty; it has no lines to explain")));
@@ -137,7 +141,8 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
     }
     if first > count || last > count {
         let line = if first > count { first } else { last };
-        return Err(Error::invalid(format!("{path} has {count} lines; there is no line {line}")));
+        let lines = if count == 1 { "line" } else { "lines" };
+        return Err(Error::invalid(format!("{path} has {count} {lines}; there is no line {line}")));
     }
     if last - first >= MAX_LINES {
         return Err(Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines; ask about fewer")));

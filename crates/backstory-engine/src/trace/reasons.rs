@@ -66,10 +66,14 @@ impl Engine {
                 discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
             // Of equal ones the first.
             let best = best.rev().max_by_key(|(relevance, _)| *relevance);
-            if let Some((relevance, note)) = best.filter(|(relevance, _)| relevance.tells()) {
+            if let Some((relevance, note)) = best {
                 ranked.push((relevance, discussion, note));
             }
         }
+        // Where no lines are asked about and nothing stands out, what was said at all may be the reason.
+        let tells = ranked.iter().any(|(relevance, ..)| relevance.tells());
+        let wanted = |of: Relevance| if tells || !origins.is_empty() { of.tells() } else { of.length > 0 };
+        ranked.retain(|(relevance, ..)| wanted(*relevance));
         ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.created_at.cmp(&b.2.created_at)));
         for (relevance, discussion, note) in ranked.into_iter().take(MAX_DISCUSSIONS) {
             trace.add(discussion_step(mr, discussion, note, relevance, words));
@@ -156,7 +160,12 @@ impl Engine {
                     }),
                     (NodeId::Commit { project, sha }, Some(_)) => {
                         if let Some(record) = self.commit_record(project, sha)? {
+                            let first = trace.chain.len();
                             self.from_commit(project, &record, &[], words, trace)?;
+                            let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
+                            if let Some(step) = own {
+                                (step.edge, step.from) = (edge.name(), Some(id.to_string()));
+                            }
                         }
                     }
                     _ => {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backstory_model::{
     code::{CodeAnalysis, Entity},
-    commit::{RepoPath, Sha},
+    commit::{ObjectKind, RepoPath, Sha, Tag},
     entity::ItemKind,
     id::NodeId,
     lineage::Lineage,
@@ -25,6 +25,8 @@ use crate::{
 
 /// Most similar names that an error tells.
 const NAMED: usize = 5;
+/// Most letters in which a path that is meant may differ from the one that was written.
+const MAX_TYPOS: usize = 3;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +130,8 @@ impl Engine {
             )
         };
         if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
-            return if objects.exists(sha)? { Ok((sha, None)) } else { Err(unknown()) };
+            let is_commit = objects.kind(sha)? == Some(ObjectKind::Commit);
+            return if is_commit { Ok((sha, None)) } else { Err(unknown()) };
         }
         if let Some(record) = backstory_model::id::is_sha(rev)
             .then(|| self.commit_record(&entry.project, &rev.to_ascii_lowercase()))
@@ -139,7 +142,8 @@ impl Engine {
         }
         let refs = refs::read(&self.clone_of(&entry.project))?;
         let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
-        let tag = || refs.tags.iter().find(|tag| tag.name.as_str() == rev).map(|tag| tag.target);
+        let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
+        let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
         Ok((branch.or_else(tag).ok_or_else(unknown)?, None))
     }
 
@@ -172,7 +176,11 @@ impl Engine {
                 "'{path}' is outside of the repository; write the path from its root, like src/main.rs"
             )));
         }
-        match place.objects.entry(place.commit, &RepoPath::from_printed(path)) {
+        let plain = path.trim_end_matches('/');
+        if plain.is_empty() {
+            return Ok(Error::invalid("the path is empty; write the path of a file, like src/main.rs"));
+        }
+        match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
             Ok(entry) if entry.mode.is_symlink() => {
                 return Ok(Error::invalid(format!("{path} is a symbolic link; ask about the file it points at")));
             }
@@ -185,12 +193,15 @@ impl Engine {
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         let paths = self.ledger().keys(project, ItemKind::File)?;
-        let alike: Vec<&str> = paths
+        let mut alike: Vec<&str> = paths
             .iter()
+            .map(String::as_str)
             .filter(|known| known.rsplit('/').next() == Some(name))
             .take(NAMED)
-            .map(String::as_str)
             .collect();
+        if alike.is_empty() {
+            alike = likest(&paths, path);
+        }
         let short = &place.commit.to_string()[..12];
         Ok(not_found(match alike.is_empty() {
             true => format!("there is no file {path} in {project} at {short}; check the path, or run 'backstory sync'"),
@@ -246,6 +257,21 @@ impl Engine {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The paths that differ least from one that is not there, the likest first.
+fn likest<'a>(paths: &'a [String], path: &str) -> Vec<&'a str> {
+    let close = |known: &'a String| {
+        // Not worth comparing, and most of them.
+        if known.len().abs_diff(path.len()) > MAX_TYPOS {
+            return None;
+        }
+        let typos = strsim::osa_distance(known, path);
+        (typos <= MAX_TYPOS && typos < path.len() / 2).then_some((typos, known.as_str()))
+    };
+    let mut alike: Vec<(usize, &str)> = paths.iter().filter_map(close).collect();
+    alike.sort_unstable();
+    alike.into_iter().take(NAMED).map(|(_, path)| path).collect()
 }
 
 /// Whether two names begin alike.

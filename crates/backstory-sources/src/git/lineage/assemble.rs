@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use backstory_model::{
-    commit::Sha,
+    commit::{self, Sha},
     lineage::{Lineage, Origin, Replaced, ReplacedInFile, Source, Span, Spans},
 };
 use git2::Oid;
@@ -44,11 +44,11 @@ impl Names {
         }
         let id = self.paths.len() as u32;
         self.path_ids.insert(Arc::clone(path), id);
-        self.paths.push(String::from_utf8_lossy(path).into());
+        self.paths.push(commit::RepoPath::from_bytes(path).as_str().into());
         id
     }
 
-    /// The path as text; what is not UTF-8 in it is replaced.
+    /// The path in the form that can be printed.
     pub(super) fn text(&self, path: u32) -> &Arc<str> {
         &self.paths[path as usize]
     }
@@ -90,7 +90,7 @@ impl Names {
                     .sources()
                     .iter()
                     .map(|source| {
-                        let path = self.path(&source.path.as_bytes().into());
+                        let path = self.path(&bytes_of(&source.path));
                         self.source(oid(source.commit), path)
                     })
                     .collect();
@@ -98,6 +98,11 @@ impl Names {
             }
         }
     }
+}
+
+/// The path that was printed so.
+pub(super) fn bytes_of(printed: &str) -> RepoPath {
+    commit::RepoPath::from_printed(printed).to_bytes().into_owned().into()
 }
 
 pub(super) fn hash(id: Oid) -> Sha {

@@ -20,7 +20,7 @@ use backstory_model::{
 };
 use git2::Oid;
 
-use assemble::{Names, hash, oid};
+use assemble::{Names, bytes_of, hash, oid};
 use plan::Planner;
 use sweep::Sweep;
 use walk::Walk;
@@ -225,7 +225,7 @@ pub fn at(
     let ignored = Arc::new(ignored.iter().map(|commit| oid(*commit)).collect());
     let mut walk = Walk::new(Planner::open(repository, options.mode, ignored, options.max_file_bytes)?, None);
     let mut names = Names::default();
-    let leaf = walk.file(&mut names, oid(commit), &path.as_bytes().into())?;
+    let leaf = walk.file(&mut names, oid(commit), &bytes_of(path))?;
     Ok(names.to_public(&leaf))
 }
 
