@@ -331,3 +331,33 @@ async fn nothing_stays_of_a_repository_that_is_removed() {
     before.same_as(&indexed.said().await, "the other is removed");
     indexed.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_replaced_before_they_are_stored() {
+    let secret = format!("{}{}", "glpat", "-Zx9Kq2LmN4pR7sT1vW3y");
+    let mut origin = Origin::new();
+    origin.write("config.py", format!("TOKEN = '{secret}'\n")).commit(format!("Use {secret} for now"));
+    origin.author(&format!("Ada {secret}"), "ada@example.com");
+    origin.write("config.py", format!("TOKEN = '{secret}'  # rotate\n")).commit("Rotate");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let shown = indexed.said().await;
+    let names = &shown.items[" identity ada@example.com"]["names"];
+    assert_eq!(names.as_array().unwrap().len(), 2, "{names}");
+    let Indexed { data, engine } = indexed;
+    drop(engine);
+    // Payloads are compressed, so the ledger is read and not its file.
+    let said = serde_json::to_string(&shown.items).unwrap();
+    assert!(said.contains("[redacted:") && !said.contains(&secret), "{said}");
+    let mut directories = vec![data.path().join("graph"), data.path().join("index")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).unwrap();
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", path.display());
+        }
+    }
+}

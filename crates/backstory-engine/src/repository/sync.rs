@@ -318,8 +318,11 @@ impl Work<'_> {
             let texts = abbreviated(&commit.message, context).into_iter();
             let named: Names = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
             let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false };
-            summaries.insert(record.commit.sha, Summary::of(&record, named));
-            page.items.push(self.commit_item(&record));
+            let item = self.commit_item(&record);
+            // Sums and names of people are made of what is stored, in which no secret is left.
+            let stored = (item.redactions > 0).then(|| serde_json::from_slice(&item.payload).ok()).flatten();
+            summaries.insert(record.commit.sha, Summary::of(stored.as_ref().unwrap_or(&record), named));
+            page.items.push(item);
         }
         self.commit(&page)?;
         self.reporter.advance(count);
