@@ -275,10 +275,7 @@ async fn nothing_to_read_is_said_and_the_first_commit_is_read() {
     let mut origin = Origin::new();
     let indexed = Indexed::added(origin.path(), Branches::Default).await;
     let error = indexed.try_sync(false).await.unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "acme/tool has no commit on any branch yet; there is nothing to index before the first one"
-    );
+    assert_eq!(error, "acme/tool has no commit on any branch yet; there is nothing to index before the first one");
     indexed.check().await;
     origin.write("a.txt", "a\n").commit("Begin");
     indexed.add(origin.path(), "acme/tool", Branches::Default).await.unwrap();

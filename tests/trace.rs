@@ -1,4 +1,5 @@
 //! From a line to its reason: lineage, commit, merge request, the discussion on the hunk, the issue.
+#![allow(clippy::too_many_lines, reason = "most lines are what is expected")]
 
 mod code;
 mod errors;

@@ -178,7 +178,7 @@ impl Engine {
         self.ledger().item(&project, kind, &key)?.map(|item| self.parse(&item)).transpose()
     }
 
-    pub(super) fn from_commit(
+    pub(super) fn follow_commit(
         &self,
         project: &str,
         record: &CommitRecord,
@@ -206,7 +206,7 @@ impl Engine {
                 }
                 from = merge.to_string();
             }
-            self.from_merge_request(&carrier, &from, origins, words, trace)?;
+            self.follow_merge_request(&carrier, &from, origins, words, trace)?;
             concerned.push(carrier.id.into());
         }
         self.issues_of(&concerned, words, trace)
@@ -265,7 +265,7 @@ impl Engine {
         Ok(Some(Step { edge: Edge::MergedBy.name(), from: Some(from.to_owned()), node, evidence }))
     }
 
-    fn from_merge_request(
+    fn follow_merge_request(
         &self,
         carrier: &Carrier,
         from: &str,
@@ -299,7 +299,7 @@ impl Engine {
                 let record = self.commit_record(project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
                 trace.rev = Some(record.commit.sha);
                 let words = Words::of(record.commit.title(), None);
-                self.from_commit(project, &record, &[], &words, &mut trace)?;
+                self.follow_commit(project, &record, &[], &words, &mut trace)?;
             }
             NodeId::Thread(thread) => self.trace_thread(thread, &mut trace)?,
             NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => self.trace_thread(thread, &mut trace)?,

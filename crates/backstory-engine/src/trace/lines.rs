@@ -116,7 +116,7 @@ impl Engine {
             };
             let origins: Vec<LineOrigin> =
                 trace.origins.iter().filter(|origin| origin.commit == commit).cloned().collect();
-            self.from_commit(place.project(), record, &origins, &words, trace)?;
+            self.follow_commit(place.project(), record, &origins, &words, trace)?;
         }
         if let Some(origin) = trace.origin.clone() {
             trace.earlier = self.earlier(place, &origin, request.earlier)?;

@@ -161,7 +161,7 @@ impl Engine {
                     (NodeId::Commit { project, sha }, Some(_)) => {
                         if let Some(record) = self.commit_record(project, sha)? {
                             let first = trace.chain.len();
-                            self.from_commit(project, &record, &[], words, trace)?;
+                            self.follow_commit(project, &record, &[], words, trace)?;
                             let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
                             if let Some(step) = own {
                                 (step.edge, step.from) = (edge.name(), Some(id.to_string()));
