@@ -10,6 +10,10 @@ use crate::{Engine, error::Result};
 
 /// Most lines of an earlier version that are shown.
 const SHOWN: u32 = 6;
+/// Old lines before and after the same place that a line is compared with.
+const AROUND: u32 = 25;
+/// Characters of a line that are compared.
+const COMPARED: usize = 120;
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -49,35 +53,57 @@ impl Engine {
     }
 
     /// The old lines that are likest to the text, and the line of theirs that is: old and new lines of a hunk stand in
-    /// the same order, so among equals the one at the same place.
+    /// the same order, so it is looked for around the same place, and among equals the nearest is it.
     fn likest<'a>(&self, place: &Place, hunk: &'a Replaced, line: u32, text: &str) -> Option<(&'a Origin, u32)> {
         let offset = line.saturating_sub(hunk.start);
+        let text = comparable(text);
         let mut best: Option<(f64, u32, &Origin, u32)> = None;
         let mut seen = 0u32;
         for old in &hunk.old {
-            let all = self.line_of(place, old.source.commit, &old.source.path, old.line, old.lines.min(200));
-            for (own, at) in all.split('\n').zip(old.line..) {
-                let likeness = strsim::normalized_levenshtein(own.trim(), text.trim());
-                let distance = seen.abs_diff(offset);
-                let better = best.as_ref().is_none_or(|(known, far, ..)| {
-                    likeness > *known + f64::EPSILON || ((likeness - known).abs() <= f64::EPSILON && distance < *far)
-                });
-                if better {
-                    best = Some((likeness, distance, old, at));
+            let (first, last) = (offset.saturating_sub(AROUND).max(seen), (offset + AROUND).min(seen + old.lines - 1));
+            let skipped = first.saturating_sub(seen);
+            if first <= last {
+                let own =
+                    self.raw_lines(place, old.source.commit, &old.source.path, old.line + skipped, last - first + 1);
+                for (own, number) in own.split('\n').zip(first..=last) {
+                    let (likeness, distance) = (likeness(&comparable(own), &text), number.abs_diff(offset));
+                    let better = best
+                        .as_ref()
+                        .is_none_or(|(known, far, ..)| likeness > *known || (likeness >= *known && distance < *far));
+                    if better {
+                        best = Some((likeness, distance, old, old.line + (number - seen)));
+                    }
                 }
-                seen += 1;
             }
+            seen += old.lines;
         }
-        best.map(|(_, _, old, at)| (old, at))
+        // Lines far from the same place: what stood nearest.
+        let nearest = || hunk.old.last().map(|old| (old, old.line + old.lines - 1));
+        best.map(|(_, _, old, at)| (old, at)).or_else(nearest)
     }
 
     /// Lines of a file at a commit, without secrets; empty if they cannot be read.
     fn line_of(&self, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
+        shown(&self.raw_lines(place, commit, path, line, count))
+    }
+
+    /// Lines of a file at a commit as they are; empty if they cannot be read.
+    fn raw_lines(&self, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
         let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
         let first = line as usize;
         let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
-        lines.map(|lines| shown(&lines.text)).unwrap_or_default()
+        lines.map(|lines| lines.text).unwrap_or_default()
     }
+}
+
+/// What of a line is compared: its beginning, without white space around it.
+fn comparable(line: &str) -> String {
+    line.trim().chars().take(COMPARED).collect()
+}
+
+/// How like two lines are, 0 to 1.
+fn likeness(one: &str, other: &str) -> f64 {
+    if one == other { 1.0 } else { strsim::normalized_levenshtein(one, other) }
 }
 
 /// The hunk that a line is in, or that takes lines away at it.
