@@ -1,12 +1,16 @@
 //! A repository from nothing to answers: how long it takes to index it, to find nothing new, and to answer `why`.
 //!
 //! `cargo bench --profile dev --workspace --bench repository -- REPOSITORY [--lines N]` indexes the repository, a path or
-//! an address, into a directory of its own, without vectors, and asks about N lines (1,000) drawn from all files. A
-//! machine at work makes single answers slow: compare medians.
+//! an address, into a directory of its own, without vectors, and asks about N lines (1,000) drawn from all files. With
+//! `--data-dir DIR` it asks about the repository that is indexed there, with whatever forge data is there too. A machine
+//! at work makes single answers slow: compare medians.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints what it measured")]
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use backstory_engine::{
     Engine, SyncRequest,
@@ -26,34 +30,42 @@ const MAX_FILES: usize = 1_000_000;
 const MAX_BYTES: u64 = 4 << 20;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    let Some(address) = arguments.next() else {
-        eprintln!("name a repository: cargo bench --profile dev --workspace --bench repository -- REPOSITORY");
-        return;
-    };
-    let lines = arguments.skip_while(|argument| argument != "--lines").nth(1).and_then(|n| n.parse().ok());
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let option = |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).cloned();
+    let lines = option("--lines").and_then(|count| count.parse().ok()).unwrap_or(1000);
+    let address = arguments.first().filter(|first| !first.starts_with("--")).cloned();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("there are threads");
-    runtime.block_on(run(&address, lines.unwrap_or(1000)));
+    match (address, option("--data-dir")) {
+        (_, Some(directory)) => runtime.block_on(ask(Path::new(&directory), lines)),
+        (Some(address), None) => runtime.block_on(async {
+            let directory = tempfile::tempdir().expect("there is room");
+            index(directory.path(), &address).await;
+            ask(directory.path(), lines).await;
+        }),
+        _ => eprintln!("name a repository: cargo bench --profile dev --workspace --bench repository -- REPOSITORY"),
+    }
 }
 
-async fn run(address: &str, lines: usize) {
-    let directory = tempfile::tempdir().expect("there is room");
-    let engine = Engine::open(directory.path(), settings()).await.expect("it opens");
+async fn index(directory: &Path, address: &str) {
+    let engine = Engine::open(directory, settings()).await.expect("it opens");
     let begun = Instant::now();
     let request = AddRequest { address: address.to_owned(), ..AddRequest::default() };
-    let entry = engine.add_repository(request).await.expect("it is a repository");
+    engine.add_repository(request).await.expect("it is a repository");
     sync(&engine).await;
     println!("indexed in {:.1?}", begun.elapsed());
     let begun = Instant::now();
     sync(&engine).await;
     println!("nothing new after {:.0?}", begun.elapsed());
+}
 
-    let head = engine.repositories().await.expect("they are listed")[0].head().expect("it is indexed");
-    let asked = places(&directory.path().join("clones"), head, lines);
+async fn ask(directory: &Path, lines: usize) {
+    let engine = Engine::open(directory, settings()).await.expect("it opens");
+    let repository = engine.repositories().await.expect("they are listed").remove(0);
+    let asked = places(&directory.join("clones"), repository.head().expect("it is indexed"), lines);
     let mut times: Vec<Duration> = Vec::new();
     for (path, line) in asked {
         let target = Target::Lines { path, lines: Some((line, line)) };
-        let project = Some(entry.project.clone());
+        let project = Some(repository.entry.project.clone());
         let request = TraceRequest { project, target, rev: None, earlier: DEFAULT_EARLIER };
         let begun = Instant::now();
         if engine.trace(request).await.is_ok() {
@@ -91,7 +103,7 @@ async fn sync(engine: &Engine) {
 }
 
 /// Lines drawn from all text files, each file as likely as any other, the same ones every time.
-fn places(clones: &std::path::Path, head: backstory_engine::model::commit::Sha, count: usize) -> Vec<(String, u32)> {
+fn places(clones: &Path, head: backstory_engine::model::commit::Sha, count: usize) -> Vec<(String, u32)> {
     let clone = std::fs::read_dir(clones).expect("there is a clone").flatten().next().expect("there is a clone").path();
     let objects = Objects::open(&clone).expect("it opens");
     let files: Vec<(RepoPath, u32)> = objects

@@ -76,6 +76,8 @@ struct Inner {
     /// Clones that are open, by project.
     objects: Mutex<HashMap<String, Arc<Objects>>>,
     git: OnceLock<Git>,
+    /// Discussions that traces have read.
+    remembered: Mutex<trace::Remembered>,
     data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
     notices: Vec<String>,
@@ -116,6 +118,7 @@ impl Engine {
             repositories: Mutex::default(),
             objects: Mutex::default(),
             git: OnceLock::new(),
+            remembered: Mutex::default(),
             data_dir: data_dir.to_owned(),
             notices,
         }));

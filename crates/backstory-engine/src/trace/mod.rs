@@ -5,12 +5,14 @@ mod chain;
 mod earlier;
 mod lines;
 mod reasons;
+mod remembered;
 mod target;
 
 use backstory_model::{commit::Sha, id::NodeId, lineage::Seen};
 use jiff::Timestamp;
 use serde::Serialize;
 
+pub(crate) use remembered::Remembered;
 pub use target::Target;
 
 use crate::{

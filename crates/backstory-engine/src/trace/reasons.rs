@@ -57,10 +57,9 @@ impl Engine {
         words: &Words,
         trace: &mut Trace,
     ) -> Result<()> {
-        let items = self.ledger().thread(&mr.id.project, &mr.id.short())?;
-        let discussions = self.parse_discussions(&items)?;
+        let discussions = self.discussions_now(&mr.id)?;
         let mut ranked: Vec<(Relevance, &Discussion, &Note)> = Vec::new();
-        for discussion in &discussions {
+        for discussion in discussions.iter() {
             let on_lines = self.on_lines(discussion, origins)?;
             let best =
                 discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));

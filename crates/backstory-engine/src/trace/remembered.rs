@@ -1,0 +1,59 @@
+//! Discussions that were read, kept while the ledger stays as it is: reading those of a large merge request takes longer
+//! than the rest of a trace.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use backstory_model::{entity::Discussion, id::ThreadId};
+
+use crate::{Engine, error::Result};
+
+/// Issues and merge requests whose discussions are kept.
+const KEPT: usize = 256;
+
+/// The discussions of the issues and merge requests that were asked for last, as of a change of the ledger.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    seq: u64,
+    discussions: HashMap<ThreadId, Arc<Vec<Discussion>>>,
+    /// In the order in which they were read.
+    order: VecDeque<ThreadId>,
+}
+
+impl Remembered {
+    fn get(&mut self, seq: u64, id: &ThreadId) -> Option<Arc<Vec<Discussion>>> {
+        if self.seq != seq {
+            *self = Self { seq, ..Self::default() };
+        }
+        self.discussions.get(id).cloned()
+    }
+
+    fn keep(&mut self, seq: u64, id: &ThreadId, discussions: &Arc<Vec<Discussion>>) {
+        if self.seq != seq || self.discussions.insert(id.clone(), discussions.clone()).is_some() {
+            return;
+        }
+        self.order.push_back(id.clone());
+        if self.order.len() > KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.discussions.remove(&oldest);
+        }
+    }
+}
+
+impl Engine {
+    /// The discussions of an issue or merge request that hold notes of people, oldest first.
+    pub(super) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
+        let remembered = || self.0.remembered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let seq = self.ledger().last_seq()?;
+        if let Some(known) = remembered().get(seq, id) {
+            return Ok(known);
+        }
+        let items = self.ledger().thread(&id.project, &id.short())?;
+        let discussions = Arc::new(self.parse_discussions(&items)?);
+        remembered().keep(seq, id, &discussions);
+        Ok(discussions)
+    }
+}
