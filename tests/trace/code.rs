@@ -51,8 +51,8 @@ def scale(value):
     return min(scaled, 1000)
 ";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn histories_follow_names() {
+/// Two files and a function that change their names.
+fn renamed() -> Origin {
     let mut origin = Origin::new();
     origin.write("src/zeta.py", SCALE).commit("Begin");
     origin.write("src/zeta.py", SCALE.replace("1000", "2000")).commit("Larger");
@@ -77,6 +77,12 @@ async fn histories_follow_names() {
     origin.commit("Scaling has a file of its own");
     origin.git(["rm", "--quiet", "src/zeta.py"]);
     origin.commit("Nobody needs it");
+    origin
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_follow_names() {
+    let origin = renamed();
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let mut said = Vec::new();
     for id in ["src/omega.py", "src/alpha.py", "src/zeta.py", "src/scaling.py#scale", "src/zeta.py#other"] {
