@@ -76,6 +76,8 @@ struct Inner {
     /// Clones that are open, by project.
     objects: Mutex<HashMap<String, Arc<Objects>>>,
     git: OnceLock<Git>,
+    /// Repositories are read one after the other: one that was stopped ends at its next write.
+    reading: Mutex<()>,
     /// Discussions that traces have read.
     remembered: Mutex<trace::Remembered>,
     data_dir: PathBuf,
@@ -118,6 +120,7 @@ impl Engine {
             repositories: Mutex::default(),
             objects: Mutex::default(),
             git: OnceLock::new(),
+            reading: Mutex::default(),
             remembered: Mutex::default(),
             data_dir: data_dir.to_owned(),
             notices,

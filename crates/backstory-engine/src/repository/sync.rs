@@ -98,6 +98,7 @@ impl Engine {
         reporter: &Reporter,
         cancel: &Cancel,
     ) -> Result<Report> {
+        let _one_at_a_time = self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut work = Work {
             engine: self,
             project: &entry.project,
