@@ -6,6 +6,7 @@ mod cli_bad_input;
 mod cli_repositories;
 mod cli_search;
 mod cli_serve;
+mod cli_why;
 mod config;
 mod embed;
 mod graphql;

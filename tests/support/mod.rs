@@ -16,7 +16,7 @@ pub(crate) use forge::{Fault, Forge, TOKEN};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
 pub(crate) use origin::Origin;
 pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};
-pub(crate) use sandbox::{Sandbox, Server, signal};
+pub(crate) use sandbox::{Output, Sandbox, Server, signal};
 
 use std::time::{Duration, Instant};
 

@@ -137,7 +137,10 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
     }
     let Some((first, last)) = lines else { return Ok((1, count.min(MAX_LINES))) };
     if first == 0 || last < first {
-        return Err(Error::invalid(format!("{first}-{last} are no lines; lines count from 1, the first one first")));
+        return Err(Error::invalid(match first == last {
+            true => format!("there is no line {first}; lines count from 1"),
+            false => format!("{first}-{last} are no lines; lines count from 1, the first one first"),
+        }));
     }
     if first > count || last > count {
         let line = if first > count { first } else { last };

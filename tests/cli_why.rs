@@ -1,0 +1,168 @@
+//! Why code is as it is, from the command line: from a line to what was said, the history of files, code entities.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::{
+    cli_repositories::shop,
+    support::{Output, Sandbox},
+};
+
+/// A sandbox that has indexed the shop as `acme/shop`.
+fn indexed() -> (crate::support::Fixture, Sandbox) {
+    let shop = shop();
+    let sandbox = Sandbox::empty();
+    sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
+    (shop, sandbox)
+}
+
+/// What a person reads, without when the repository was synced.
+fn told(output: &Output) -> String {
+    let line = |line: &str| match line.split_once(", synced ") {
+        Some((before, _)) => format!("{before}, synced TIME)"),
+        None => line.trim_end().to_owned(),
+    };
+    output.stdout.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The error of a command that failed with that code, on one line.
+#[track_caller]
+fn error(output: &Output, code: i32) -> String {
+    assert_eq!((output.code, output.stdout.as_str()), (code, ""), "{output:?}");
+    let lines: Vec<&str> = output.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "{output:?}");
+    lines[0].strip_prefix("error: ").unwrap_or_else(|| panic!("{output:?}")).to_owned()
+}
+
+#[test]
+fn a_line_is_explained() {
+    let (_shop, sandbox) = indexed();
+    let output = sandbox.run(&["why", "src/session.py:7"]).ok();
+    expect![[r#"
+        src/session.py:7 (acme/shop at 04fa08fc, synced TIME)
+                return key
+
+        Commit a561454a feat: keep sessions in Redis Ada Lovelace · 2024-01-01
+            "Rather than in memcached, because memcached loses every session on a restart.""#]]
+    .assert_eq(&told(&output));
+    expect![[r#"
+        note: commit a561454 belongs to no merge request in the index
+    "#]]
+    .assert_eq(&output.stderr);
+    expect![[r#"
+        src/cart.py#total (acme/shop at 04fa08fc, synced TIME)
+            def total(key):
+                # NOTE: rounding must not happen here, because taxes are rounded per line
+                return load(key)
+
+        Commit a26daafc Add the cart Ada Lovelace · 2024-01-01
+            "Closes #1""#]]
+    .assert_eq(&told(&sandbox.run(&["why", "src/cart.py#total"]).ok()));
+}
+
+#[test]
+fn the_answer_for_programs_has_its_documented_shape() {
+    let (shop, sandbox) = indexed();
+    let answer = sandbox.run(&["why", "INTRO.md:3", "--json"]).ok().json();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    for key in [
+        "path",
+        "line",
+        "rev",
+        "indexed",
+        "origin",
+        "chain",
+        "merge_requests",
+        "issues",
+        "discussions",
+        "earlier",
+        "missing",
+    ] {
+        assert!(keys(&answer).contains(&key.to_owned()), "{key}: {answer}");
+    }
+    assert_eq!((&answer["path"], &answer["line"]), (&json!("INTRO.md"), &json!(3)));
+    assert_eq!(answer["indexed"]["commit"], shop.sha("main").to_string());
+    // The file was renamed after the line was written.
+    assert_eq!(answer["origin"]["path"], "README.md");
+    assert_eq!(answer["origin"]["commit"], shop.sha("main~2").to_string());
+    let step = &answer["chain"][0];
+    assert_eq!((&step["edge"], &step["node"]["kind"]), (&json!("INTRODUCES"), &json!("commit")));
+    assert_eq!(step["node"]["id"], format!("acme/shop@{}", shop.sha("main~2")));
+    assert_eq!(keys(&step["evidence"]), ["text", "url", "path", "lines"]);
+    assert_eq!(answer["issues"], json!([]));
+}
+
+#[test]
+fn a_reference_is_explained() {
+    let (shop, sandbox) = indexed();
+    let sha = shop.sha("main~1").to_string();
+    for what in [&sha[..8], sha.as_str(), &format!("acme/shop@{sha}")] {
+        let answer = sandbox.run(&["why", what, "--json"]).ok().json();
+        assert_eq!(answer["chain"][0]["node"]["title"], "Add the cart", "{what}");
+        let missing = answer["missing"].to_string();
+        assert!(missing.contains("issue acme/shop#1 is not in the index"), "{missing}");
+    }
+}
+
+#[test]
+fn history_follows_names() {
+    let (_shop, sandbox) = indexed();
+    expect![[r#"
+        DATE        COMMIT    WHAT     LINES  REQUEST  AUTHOR        TITLE                                 AS
+        2024-01-01  04fa08fc  changed  +0 -0           Grace Hopper  docs: the read-me is an introduction
+        2024-01-01  a561454a  added    +3 -0           Ada Lovelace  feat: keep sessions in Redis          README.md"#]]
+    .assert_eq(&told(&sandbox.run(&["history", "INTRO.md"]).ok()));
+    let answer = sandbox.run(&["history", "src/cart.py#total", "--json"]).ok().json();
+    assert_eq!((&answer["has_more"], &answer["changes"][0]["kind"]), (&json!(false), &json!("INTRODUCED")), "{answer}");
+}
+
+#[test]
+fn an_entity_tells_where_it_is_and_what_uses_it() {
+    let (_shop, sandbox) = indexed();
+    expect![[r#"
+        load function acme/shop src/session.py:1-2
+            def load(key)
+          first seen    a561454a feat: keep sessions in Redis Ada Lovelace · 2024-01-01
+          last changed  a561454a feat: keep sessions in Redis Ada Lovelace · 2024-01-01 (1 change)
+          in            src/session.py
+          called by     src/cart.py#total
+          calls         src/session.py#store"#]]
+    .assert_eq(&told(&sandbox.run(&["entity", "load"]).ok()));
+    let answer = sandbox.run(&["entity", "acme/shop:src/session.py#load", "--json"]).ok().json();
+    assert_eq!((&answer[0]["path"], &answer[0]["lines"]), (&json!("src/session.py"), &json!([1, 2])), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_explained_is_said_in_one_sentence() {
+    let (_shop, sandbox) = indexed();
+    let cases: [&[&str]; 9] = [
+        &["why", "src/cart.py:99"],
+        &["why", "cart.py:1"],
+        &["why", "src/cart.py:0"],
+        &["why", "src"],
+        &["why", "src/cart.py#nothing"],
+        &["why", "src/cart.py:1", "--rev", "nowhere"],
+        &["why", "src/cart.py:1", "--project", "acme/other"],
+        &["history", "src/gone.py"],
+        &["entity", "nothing"],
+    ];
+    let mut said = String::new();
+    for case in cases {
+        let output = sandbox.run(case);
+        said.push_str(&format!("{}: {} {}\n", case.join(" "), output.code, error(&output, output.code)));
+    }
+    expect![[r#"
+        why src/cart.py:99: 2 src/cart.py has 6 lines; there is no line 99
+        why cart.py:1: 1 there is no file cart.py in acme/shop at 04fa08fca59f; did you mean src/cart.py?
+        why src/cart.py:0: 2 there is no line 0; lines count from 1
+        why src: 2 src is a directory; ask about a file in it
+        why src/cart.py#nothing: 1 src/cart.py has no symbol nothing; it has total
+        why src/cart.py:1 --rev nowhere: 1 'nowhere' is no branch, tag or commit of acme/shop; check it, or run 'backstory sync'
+        why src/cart.py:1 --project acme/other: 1 there is no repository acme/other; known: acme/shop
+        history src/gone.py: 1 there is no file acme/shop:src/gone.py in the index; check the reference, or run 'backstory sync' if it is new
+        entity nothing: 1 there is no code entity nothing in the index; check the reference, or run 'backstory sync' if it is new
+    "#]].assert_eq(&said);
+    let nothing = Sandbox::empty();
+    expect!["no repository is indexed; add one with 'backstory add PATH'"]
+        .assert_eq(&error(&nothing.run(&["why", "src/cart.py:1"]), 1));
+}
