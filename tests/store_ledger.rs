@@ -1,7 +1,9 @@
 //! The ledger through its public surface.
 
-use backstory_model::entity::ItemKind;
-use backstory_store::ledger::{Cursor, Ledger, LedgerError, NewItem, Page, RunStatus};
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{commit::Sha, entity::ItemKind};
+use backstory_store::ledger::{Branches, Cursor, Ledger, LedgerError, NewItem, Page, RepositoryEntry, RunStatus};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -126,4 +128,35 @@ fn runs_are_recorded_and_those_of_a_dead_process_recognised() {
     let seen: Vec<_> =
         runs.iter().map(|run| (run.command.as_str(), run.status.as_str(), run.error.is_some())).collect();
     assert_eq!(seen, [("sync --full", "failed", true), ("sync", "failed", true), ("sync", "succeeded", false)]);
+}
+
+#[test]
+fn adding_and_indexing_a_repository_do_not_undo_each_other() {
+    let ledger = Ledger::in_memory().unwrap();
+    let tip = Sha::from_bytes([7; 20]);
+    let tips = BTreeMap::from([("main".to_owned(), tip)]);
+    let listed = RepositoryEntry {
+        project: "acme/shop".into(),
+        address: "/srv/shop".into(),
+        branches: Branches::Default,
+        added_at: at(1),
+        synced_at: None,
+        indexed: BTreeMap::new(),
+        rewritten: BTreeSet::new(),
+    };
+    ledger.put_repository(&listed).unwrap();
+    // Other branches are asked for while a sync is at work.
+    ledger.put_repository(&RepositoryEntry { branches: Branches::All, ..listed.clone() }).unwrap();
+    ledger.record_indexed("acme/shop", &tips, at(2)).unwrap();
+    ledger.record_rewritten("acme/shop", &BTreeSet::from([tip])).unwrap();
+    let known = ledger.repository("acme/shop").unwrap().unwrap();
+    assert_eq!((&known.branches, known.synced_at, &known.indexed), (&Branches::All, Some(at(2)), &tips));
+    // What was known when the list was read is older than what the sync recorded.
+    ledger.put_repository(&listed).unwrap();
+    let known = ledger.repository("acme/shop").unwrap().unwrap();
+    assert_eq!((known.branches, known.indexed, known.rewritten.len()), (Branches::Default, tips.clone(), 1));
+    // A sync that ends late does not bring back what was removed.
+    ledger.remove_repository("acme/shop", at(3)).unwrap();
+    ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
+    assert_eq!(ledger.repositories().unwrap(), []);
 }

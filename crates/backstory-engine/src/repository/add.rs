@@ -96,6 +96,8 @@ impl Engine {
         let engine = self.clone();
         let gone = self
             .blocking(move || {
+                // A sync that was stopped may still be writing.
+                let _nobody_reads = engine.reading();
                 if engine.ledger().repository(&project)?.is_none() {
                     return Err(engine.unknown_repository(&project));
                 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::commit::Sha;
 use backstory_sources::git::graph::CommitGraph;
-use backstory_store::ledger::{Page, RepositoryEntry};
+use backstory_store::ledger::Page;
 use jiff::Timestamp;
 
 use super::sync::{BATCH, Work};
@@ -18,8 +18,7 @@ impl Work<'_> {
         // Noted before it is done: whatever may have a mark is looked at again, should this be interrupted.
         let looked_at: BTreeSet<Sha> = left.union(&entry.rewritten).copied().collect();
         if looked_at != entry.rewritten {
-            let entry = RepositoryEntry { rewritten: looked_at.clone(), ..entry.clone() };
-            self.engine.ledger().put_repository(&entry)?;
+            self.engine.ledger().record_rewritten(self.project, &looked_at)?;
         }
         let looked_at: Vec<Sha> = looked_at.into_iter().collect();
         for batch in looked_at.chunks(BATCH) {
@@ -34,7 +33,7 @@ impl Work<'_> {
             self.commit(&page)?;
         }
         if left != entry.rewritten {
-            self.engine.ledger().put_repository(&RepositoryEntry { rewritten: left, ..entry })?;
+            self.engine.ledger().record_rewritten(self.project, &left)?;
         }
         Ok(())
     }

@@ -160,6 +160,11 @@ impl Engine {
         .await
     }
 
+    /// Held by whoever reads or removes a repository.
+    fn reading(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     /// Where the clone of a project's repository is.
     pub(crate) fn clone_of(&self, project: &str) -> PathBuf {
         let name = project.replace('%', "%25").replace('/', "%2F");

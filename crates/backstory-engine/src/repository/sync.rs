@@ -98,7 +98,7 @@ impl Engine {
         reporter: &Reporter,
         cancel: &Cancel,
     ) -> Result<Report> {
-        let _one_at_a_time = self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one_at_a_time = self.reading();
         let mut work = Work {
             engine: self,
             project: &entry.project,
@@ -167,13 +167,7 @@ impl Work<'_> {
         }
         self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
-        self.engine.ledger().put_repository(&RepositoryEntry {
-            synced_at: Some(Timestamp::now()),
-            indexed: basis.tips.clone(),
-            // What was left behind was written as it was found.
-            rewritten: self.engine.ledger().repository(self.project)?.map(|of| of.rewritten).unwrap_or_default(),
-            ..entry.clone()
-        })?;
+        self.engine.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
         self.engine.end_reading(self.project, basis)
     }
 

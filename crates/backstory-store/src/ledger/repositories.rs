@@ -110,7 +110,7 @@ impl Ledger {
         Ok(statement.query_row([project], entry).optional()?)
     }
 
-    /// Stores a repository in place of that of the same project.
+    /// Puts a repository on the list. Of one that is there its address and branches change; what a sync recorded stays.
     ///
     /// # Errors
     /// SQLite refused.
@@ -118,9 +118,7 @@ impl Ledger {
         self.lock().execute(
             "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET address = excluded.address, branches = excluded.branches,
-                added_at = excluded.added_at, synced_at = excluded.synced_at, indexed = excluded.indexed,
-                rewritten = excluded.rewritten",
+             ON CONFLICT DO UPDATE SET address = excluded.address, branches = excluded.branches",
             params![
                 of.project,
                 of.address,
@@ -131,6 +129,34 @@ impl Ledger {
                 json(&of.rewritten),
             ],
         )?;
+        Ok(())
+    }
+
+    /// Records what a sync has indexed to the end. Nothing happens if the repository is gone, and its branches stay what
+    /// they may have become meanwhile.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn record_indexed(
+        &self,
+        project: &str,
+        indexed: &BTreeMap<String, Sha>,
+        at: Timestamp,
+    ) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "UPDATE repositories SET indexed = ?2, synced_at = ?3 WHERE project = ?1",
+            params![project, json(indexed), at.as_millisecond()],
+        )?;
+        Ok(())
+    }
+
+    /// Records which commits no indexed branch reaches any more. Nothing happens if the repository is gone.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn record_rewritten(&self, project: &str, rewritten: &BTreeSet<Sha>) -> Result<(), LedgerError> {
+        self.lock()
+            .execute("UPDATE repositories SET rewritten = ?2 WHERE project = ?1", params![project, json(rewritten)])?;
         Ok(())
     }
 
