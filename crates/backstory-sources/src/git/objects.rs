@@ -281,40 +281,6 @@ impl Objects {
         let tree = found.tree_id();
         repository.find_tree(tree).map_err(self.error(sha(tree)))
     }
-
-    /// The newest commit from which both come; `None` if there is none. If there are several, one of them.
-    ///
-    /// # Errors
-    /// If one of them is not there.
-    pub fn merge_base(&self, one: Sha, other: Sha) -> Result<Option<Sha>, ObjectError> {
-        self.with(|repository| {
-            self.both_there(repository, one, other)?;
-            match repository.merge_base(oid(one), oid(other)) {
-                Ok(base) => Ok(Some(sha(base))),
-                Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-                Err(error) => Err(self.unreadable(&error)),
-            }
-        })
-    }
-
-    /// Whether `descendant` comes from `ancestor` or is it.
-    ///
-    /// # Errors
-    /// If one of them is not there.
-    pub fn is_ancestor(&self, ancestor: Sha, descendant: Sha) -> Result<bool, ObjectError> {
-        self.with(|repository| {
-            self.both_there(repository, ancestor, descendant)?;
-            let below = || repository.graph_descendant_of(oid(descendant), oid(ancestor));
-            Ok(ancestor == descendant || below().map_err(|error| self.unreadable(&error))?)
-        })
-    }
-
-    fn both_there(&self, repository: &Repository, one: Sha, other: Sha) -> Result<(), ObjectError> {
-        for id in [one, other] {
-            repository.find_commit(oid(id)).map_err(self.error(id))?;
-        }
-        Ok(())
-    }
 }
 
 const TREE: FileMode = FileMode::TREE;
