@@ -170,7 +170,11 @@ fn sync_tells_what_changed() {
     assert_eq!(sandbox.run(&["sync"]).ok().stdout, "1 issue, 0 merge requests updated; 3 discussions refetched\n");
     let found = sandbox.run(&["search", "delivery-day", "--mode", "lexical", "--json"]).ok().json();
     let hits = found["hits"].as_array().unwrap();
-    assert!(hits.iter().any(|hit| hit["author"] == "bob" && hit["parent"] == "acme/shop#5"), "{found:#}");
+    assert_eq!(hits[0]["id"], "acme/shop#5", "{found:#}");
+    let only =
+        sandbox.run(&["search", "delivery-day", "--mode", "lexical", "--type", "discussion", "--json"]).ok().json();
+    let hits = only["hits"].as_array().unwrap();
+    assert!(hits.iter().any(|hit| hit["author"] == "bob" && hit["parent"] == "acme/shop#5"), "{only:#}");
 }
 
 #[test]

@@ -35,22 +35,13 @@ fn results_have_title_score_author_day_snippet_and_url() {
     let sandbox = Sandbox::synced(&forge);
     let found = sandbox.run(&["search", "session cookies", "--mode", "lexical", "--limit", "3"]).ok();
     expect![[r#"
-        Found 3 results (lexical search, TIME)
+        Found 1 result (lexical search, TIME)
 
         [1] Issue #1 - Authentication redesign (SCORE)
             @janedoe · 2024-02-28 · acme/shop
             "…to redesign the authentication flow because session cookies do not work in our mobile clients: the web view drops them. Options: - signed JWT access tokens - server-side sessions in a shared store, see #3 @alice please have a look from the…"
             [FORGE]/acme/shop/-/issues/1
-
-        [2] Discussion on Issue #1 (SCORE)
-            @johndoe · 2024-03-01 · acme/shop
-            "…move to JWT-based auth because the session cookies are causing issues with our mobile clients. A signed token travels in a header and needs no cookie jar. @janedoe (2024-03-01): Agreed. What about the refresh token strategy? @johndoe…"
-            [FORGE]/acme/shop/-/issues/1#note_1003
-
-        [3] MR !2 - Refactor auth to use JWT tokens (SCORE)
-            @johndoe · 2024-03-10 · acme/shop
-            "…use JWT tokens Moving away from session cookies to JWT for authentication, as decided in #1. Access tokens live 15 minutes; refresh tokens are kept in a table and can be revoked. Closes #1"
-            [FORGE]/acme/shop/-/merge_requests/2
+            with MR !2 (closes)
     "#]].assert_eq(&without_numbers(&found.stdout));
     assert_eq!(found.stderr, "");
 }
@@ -60,19 +51,32 @@ fn json_has_the_fields_that_are_promised_and_no_others() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     sandbox.run(&["embed"]).ok();
-    let found = search(&sandbox, &["token bucket"]);
+    let found = search(&sandbox, &["token bucket", "--type=issue", "--type=mr", "--type=discussion"]);
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&found), ["query", "mode", "coverage", "took_ms", "warnings", "hits"]);
+    assert_eq!(keys(&found), ["query", "mode", "coverage", "took_ms", "understood", "warnings", "hits"]);
     assert_eq!(
         (&found["query"], &found["mode"], &found["warnings"]),
         (&json!("token bucket"), &json!("hybrid"), &json!([]))
     );
     assert_eq!(found["coverage"], json!({ "documents": 25, "embedded": 25 }));
-    let fields =
-        ["id", "kind", "title", "url", "author", "created_at", "updated_at", "snippet", "score", "parts", "parent"];
+    let fields = [
+        "id",
+        "kind",
+        "title",
+        "url",
+        "author",
+        "created_at",
+        "updated_at",
+        "snippet",
+        "score",
+        "parts",
+        "why",
+        "members",
+        "parent",
+    ];
     for hit in found["hits"].as_array().unwrap() {
         let is_discussion = hit["kind"] == "discussion";
-        assert_eq!(keys(hit), if is_discussion { &fields[..] } else { &fields[..10] });
+        assert_eq!(keys(hit), if is_discussion { &fields[..] } else { &fields[..12] });
         assert!(hit["url"].as_str().unwrap().starts_with(&format!("{}/acme/shop/-/", forge.url)));
         assert!(hit["parts"].as_object().unwrap().values().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap())));
         if is_discussion {
@@ -89,19 +93,19 @@ fn filters_are_met_by_every_result() {
     let sandbox = Sandbox::synced(&forge);
     let found =
         |more: &[&str]| search(&sandbox, &[&["redis cache limit authentication", "--limit", "50"], more].concat());
-    assert!(hits(&found(&[]), "id").len() > 8);
+    assert!(hits(&found(&[]), "id").len() > 2);
     assert!(hits(&found(&["--type", "mr"]), "kind").iter().all(|kind| *kind == "merge_request"));
     let kinds = found(&["--type", "issue", "--type=discussion"]);
     assert!(hits(&kinds, "kind").iter().all(|kind| *kind != "merge_request") && !hits(&kinds, "id").is_empty());
     let alice = found(&["--author", "@alice"]);
-    assert!(hits(&alice, "author").iter().all(|author| *author == "alice") && hits(&alice, "id").len() > 2);
+    assert!(hits(&alice, "author").iter().all(|author| *author == "alice") && hits(&alice, "id").len() > 1);
     let after = found(&["--after", "2024-03-01"]);
     assert!(hits(&after, "created_at").iter().all(|at| *at >= "2024-03-01") && !hits(&after, "id").is_empty());
     let before = found(&["--before", "2024"]);
     assert!(hits(&before, "created_at").iter().all(|at| *at < "2024") && !hits(&before, "id").is_empty());
     let both = found(&["--label", "performance", "--label", "security"]);
     let of = |id: &&str| id.starts_with("acme/shop#4") || id.starts_with("acme/shop!3");
-    assert!(hits(&both, "id").iter().all(of) && hits(&both, "id").len() > 2, "a result has all labels");
+    assert!(hits(&both, "id").iter().all(of) && !hits(&both, "id").is_empty(), "a result has all labels");
     assert!(hits(&found(&["--state", "merged"]), "id").iter().all(|id| id.starts_with("acme/shop!")));
     assert_eq!(hits(&found(&["--project", "acme/shop"]), "id").len(), hits(&found(&[]), "id").len());
 }
@@ -133,7 +137,7 @@ fn words_are_stemmed_and_identifiers_found_in_parts() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     for (query, expected) in [
-        ("migrating databases", "acme/shop#2"),
+        ("migrating databases", "acme/shop!4"),
         ("test_checkout_total", "acme/shop#5"),
         ("checkout_total", "acme/shop#5"),
     ] {
@@ -150,7 +154,42 @@ fn semantic_search_finds_what_is_said_in_other_words() {
     let found = search(&sandbox, &["login overhaul for phones and tablets", "--mode", "semantic"]);
     assert!(hits(&found, "id")[..3].iter().any(|id| id.starts_with("acme/shop#1")), "{found:#}");
     assert_eq!(found["mode"], "semantic");
-    assert!(found["hits"][0]["parts"]["lexical"].is_null());
+}
+
+#[test]
+fn what_belongs_together_is_one_result() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = search(&sandbox, &["delivery day of the checkout test", "--mode", "lexical"]);
+    let best = &found["hits"][0];
+    assert_eq!((&best["id"], &best["members"][0]["id"]), (&json!("acme/shop#5"), &json!("acme/shop!5")), "{found:#}");
+    assert!(!hits(&found, "id").contains(&"acme/shop!5"), "{found:#}");
+    let explained = sandbox.run(&["search", "delivery day", "--mode", "lexical", "--limit=1", "--explain"]).ok().stdout;
+    assert!(explained.contains("lexical 0.") && explained.contains(": delivery, day"), "{explained}");
+}
+
+#[test]
+fn what_the_query_names_comes_first_and_its_words_for_time_are_conditions() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let found = search(&sandbox, &["what about !3 and redis", "--mode", "lexical"]);
+    assert_eq!(hits(&found, "id")[0], "acme/shop!3", "{found:#}");
+    assert_eq!(found["understood"], json!(["acme/shop!3 is named in the query"]));
+    let found = search(&sandbox, &["redis cache since 2024-03", "--mode", "lexical"]);
+    assert!(hits(&found, "created_at").iter().all(|at| *at >= "2024-03") && !hits(&found, "id").is_empty());
+}
+
+#[test]
+fn profiles_rank_by_other_things() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    let score = |profile: &str| {
+        let found = search(&sandbox, &["redis cache", "--profile", profile]);
+        found["hits"][0]["score"].as_f64().unwrap()
+    };
+    // Ranks that are fused reach 2 / 61 at most; weighted parts much more.
+    assert!(score("rrf") < 0.04 && score("default") > 0.2 && score("gitmemory") > 0.2);
 }
 
 #[test]

@@ -228,20 +228,16 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
         &expect!["backstory.toml:9: base_url is no address; write it like http://127.0.0.1:11434"],
     );
     check_behind(
-        "[search]\nranking = \"best\"",
-        &expect!["backstory.toml:8: ranking is 'best'; it can be: rrf, weighted"],
+        "[search]\nprofile = \"best\"",
+        &expect!["backstory.toml:8: profile is 'best'; it can be: default, gitmemory, rrf"],
     );
     check_behind(
-        "[search]\nranking = \"rrf\"\nweights = { semantic = 1, lexical = 1 }",
-        &expect![[r#"backstory.toml:9: weights do not count with ranking = "rrf"; remove one of the two"#]],
+        "[search]\nprofile = \"rrf\"\nweights = { semantic = 1, lexical = 1 }",
+        &expect![[r#"backstory.toml:9: weights do not count with profile = "rrf"; remove one of the two"#]],
     );
     check_behind(
-        "[search]\nranking = \"weighted\"\nweights = { semantic = 2.0, lexical = 0.5 }",
-        &expect!["backstory.toml:9: weights must be 0 to 1, and not both 0"],
-    );
-    check_behind(
-        "[search]\nranking = \"weighted\"\nweights = { semantic = 0.5 }",
-        &expect!["backstory.toml:9: the key 'lexical' is missing in weights"],
+        "[search]\nprofile = \"default\"\nweights = { semantic = 2.0, lexical = 0.5 }",
+        &expect!["backstory.toml:9: weights must be 0 to 1, and semantic and lexical not both 0"],
     );
     check_behind(
         "[server]\nlisten = \"7373\"",
@@ -257,7 +253,7 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
 fn a_file_without_a_forge_is_read() {
     let sandbox = Sandbox::empty();
     for text in
-        ["", "data_dir = \"data\"\n", "[repositories]\nexclude = [\"**/gen/**\"]\n", "[search]\nranking = \"rrf\"\n"]
+        ["", "data_dir = \"data\"\n", "[repositories]\nexclude = [\"**/gen/**\"]\n", "[search]\nprofile = \"rrf\"\n"]
     {
         sandbox.write_config(text);
         sandbox.run(&["repos", "--data-dir", "data"]).ok();

@@ -51,6 +51,7 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         whole_text: text,
         path: None,
         lines: None,
+        importance: 0.0,
     }
 }
 

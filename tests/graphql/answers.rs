@@ -297,7 +297,8 @@ async fn search_leads_into_the_graph() {
     assert_eq!(hit["parent"], "acme/shop!2");
     assert_eq!(hit["node"]["id"], hit["id"]);
     assert!(hit.pointer("/node/notes/1/body").unwrap().as_str().unwrap().contains("clock skew"));
-    assert_eq!(hit["parts"][0]["name"], "lexical");
+    let lexical = |part: &&Value| part["name"] == "lexical" && part["score"].as_f64() > Some(0.5);
+    assert!(hit["parts"].as_array().unwrap().iter().any(|part| lexical(&part)), "{hit}");
 }
 
 /// A list of a hundred, and all that is asked of each of them: how often the stores are read must not depend on how

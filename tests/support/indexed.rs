@@ -6,9 +6,9 @@ use backstory_engine::{
     Engine, Projection, SyncRequest, embed,
     error::Error,
     ledger::{Branches, Ledger, RepositoryEntry, StoredLineage},
-    model::{commit::Sha, entity::ItemKind},
+    model::{commit::Sha, entity::ItemKind, score::Profile},
     repository::AddRequest,
-    settings::{Forge, Ranking, Repositories, Settings},
+    settings::{Forge, Repositories, Settings},
     sources::git::lineage::{self, CommitReplaced, FileLineage, Options, Untraced},
     task::{Task, TaskStatus},
 };
@@ -29,7 +29,7 @@ pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
         forges,
         repositories: Repositories::default(),
         embedding: embed::Settings::default(),
-        ranking: Ranking::Rrf,
+        ranking: Profile::Rrf.into(),
     }
 }
 

@@ -17,7 +17,7 @@ use backstory_engine::{
     embed::{self, Provider},
     model::commit::RepoPath,
     repository::AddRequest,
-    settings::{Ranking, Settings},
+    settings::Settings,
     sources::git::objects::Objects,
     trace::{DEFAULT_EARLIER, Target, TraceRequest},
 };
@@ -141,6 +141,6 @@ fn settings() -> Settings {
             dimension: None,
             threads: None,
         },
-        ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
+        ranking: backstory_engine::model::score::Profile::Default.into(),
     }
 }

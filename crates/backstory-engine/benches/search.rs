@@ -17,7 +17,7 @@ use backstory_engine::{
     index::{Index, ModelTag},
     model::filter::{DocumentKind, Filter},
     search::{Mode, SearchRequest},
-    settings::{Ranking, Settings},
+    settings::Settings,
 };
 use corpus::{Outcome, Vocabulary, build, directory_argument, head, memory, question, row};
 
@@ -31,7 +31,7 @@ fn settings() -> Settings {
         forges: vec![],
         repositories: Default::default(),
         embedding: embed::Settings::default(),
-        ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
+        ranking: backstory_engine::model::score::Profile::Default.into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use backstory_model::score::{Parts, Profile};
 use backstory_sources::forge;
 use globset::GlobSet;
 
@@ -26,18 +27,19 @@ pub struct Forge {
     pub projects: Vec<String>,
 }
 
-/// How legs of a search are fused.
+/// How hits of a search are ranked.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ranking {
-    /// Reciprocal rank fusion, k = 60.
-    Rrf,
-    /// Weighted sum of the legs' scores, each in 0..1.
-    Weighted {
-        /// Weight of the vectors.
-        semantic: f32,
-        /// Weight of the text.
-        lexical: f32,
-    },
+pub struct Ranking {
+    /// How the parts become a score.
+    pub profile: Profile,
+    /// What each part counts, 0 to 1: that of the profile, unless it is set.
+    pub weights: Parts,
+}
+
+impl From<Profile> for Ranking {
+    fn from(profile: Profile) -> Self {
+        Self { profile, weights: profile.weights() }
+    }
 }
 
 /// How repositories are read.

@@ -202,6 +202,7 @@ mod tests {
             whole_text: String::new(),
             path: None,
             lines: None,
+            importance: 0.0,
         }
     }
 

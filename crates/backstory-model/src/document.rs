@@ -18,6 +18,11 @@ pub use code::{commit_url, lines_url, of_commit, of_file};
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
 
+/// Notes of a discussion that is as long as any.
+const LONG_TALK: f32 = 50.0;
+/// Changed lines of a commit that is as large as any.
+const LARGE_COMMIT: f32 = 1000.0;
+
 /// What search finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
@@ -54,6 +59,8 @@ pub struct Document {
     pub path: Option<String>,
     /// Of code and documents: first and last line, from 1.
     pub lines: Option<(u32, u32)>,
+    /// How much it weighs among its kind, 0 to 1: how long people talked, how much a commit changed.
+    pub importance: f32,
 }
 
 /// A description or a note.
@@ -119,9 +126,11 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         whole_text: String::new(),
         path: None,
         lines: None,
+        importance: 0.0,
     };
     let threads: Vec<Document> = discussions.iter().filter_map(|discussion| of_discussion(discussion, &own)).collect();
-    let mut documents = vec![own];
+    let notes = threads.iter().map(|discussion| discussion.parts.len()).sum();
+    let mut documents = vec![Document { importance: among(notes, LONG_TALK), ..own }];
     documents.extend(threads);
     documents[0].whole_text = whole_text(&documents);
     documents
@@ -149,8 +158,16 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
         header: format!("[{what} {}: {}] Discussion", discussion.thread.short(), parent.title),
         parts: parts.collect(),
         whole_text: String::new(),
+        importance: among(discussion.notes.len(), LONG_TALK),
         ..parent.clone()
     })
+}
+
+/// Where a count stands between nothing, 0, and `many`, 1: each doubling is worth the same.
+fn among(count: usize, many: f32) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of notes and lines are small")]
+    let count = count as f32;
+    (count.ln_1p() / many.ln_1p()).min(1.0)
 }
 
 fn whole_text(documents: &[Document]) -> String {

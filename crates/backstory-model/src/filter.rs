@@ -71,4 +71,6 @@ pub struct Filter {
     pub project: Option<String>,
     /// State; a discussion has that of what it belongs to.
     pub state: Option<State>,
+    /// None of these documents, nor their parts.
+    pub exclude: Vec<String>,
 }

@@ -20,6 +20,7 @@ pub mod rank;
 pub mod reference;
 pub mod repository;
 pub mod score;
+pub mod terms;
 pub mod test_files;
 pub mod text;
 pub mod time;

@@ -83,7 +83,7 @@ async fn lookups(index: &Index) -> Outcome<()> {
         documents.push(start.elapsed());
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         let start = Instant::now();
-        index.nearest_passages(&vector(n as u64), &names).await?;
+        index.passages_of(&vector(n as u64), &names).await?;
         passages.push(start.elapsed());
         let start = Instant::now();
         index.facts(names);

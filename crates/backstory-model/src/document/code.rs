@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Document, MAX_WHOLE_TEXT, Part, normalise};
+use super::{Document, LARGE_COMMIT, MAX_WHOLE_TEXT, Part, among, normalise};
 use crate::{
     code::{Content, Lines, Passage},
     filter::DocumentKind,
@@ -19,6 +19,8 @@ use crate::{
 const MAX_TOUCHED: usize = 100;
 /// Paths of a commit that full-text search reads.
 const MAX_PATHS: usize = 200;
+/// How often the first line of a message counts in full-text search: it says what the commit is for.
+const SUBJECT_COUNTS: usize = 3;
 /// Longest text of one document of a file, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
@@ -29,7 +31,11 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         return None;
     }
     let (title, body) = commit.message.trim().split_once('\n').unwrap_or((commit.message.trim(), ""));
-    let mut whole_text = format!("{title}\n\n{body}\n");
+    // Without the lines that only say who signed what.
+    let message = message::Message::parse(&commit.message);
+    let mut whole_text = format!("{}\n", message.subject).repeat(SUBJECT_COUNTS);
+    whole_text.push_str(&message.body);
+    whole_text.push('\n');
     for change in commit.changes.iter().take(MAX_PATHS) {
         let _ = write!(whole_text, "\n{}", change.path);
     }
@@ -39,6 +45,8 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
     for word in commit.identifiers.iter().take(MAX_TOUCHED) {
         let _ = write!(whole_text, " {}", word.name);
     }
+    let lines = commit.changes.iter().filter_map(|change| change.lines);
+    let changed = lines.map(|lines| (lines.insertions + lines.deletions) as usize).sum();
     let sha = commit.sha.to_string();
     Some(Document {
         id: NodeId::commit(context.project, &sha).to_string(),
@@ -57,6 +65,7 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         whole_text,
         path: None,
         lines: None,
+        importance: among(changed, LARGE_COMMIT),
     })
 }
 
@@ -110,6 +119,7 @@ pub fn of_file(
         whole_text: String::new(),
         path: Some(path.to_owned()),
         lines: Some((1, analysis.line_count.max(1))),
+        importance: 0.0,
     };
     let lines: Vec<&str> = text.split('\n').collect();
     // Passages of one part stand together, in order.

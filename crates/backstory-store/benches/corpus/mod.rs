@@ -136,6 +136,7 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
         whole_text: String::new(),
         path: None,
         lines: None,
+        importance: 0.0,
     };
     let mut documents = vec![parent.clone()];
     for reply in 1..DOCUMENTS_PER_THREAD {

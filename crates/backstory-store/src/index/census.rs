@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_model::filter::DocumentKind;
+use backstory_model::{filter::DocumentKind, terms::TermId};
 use lancedb::Table;
 
 use super::{
-    columns::Columns,
+    columns::{Columns, numbers},
     error::IndexError,
     facts::Facts,
     rows::filterables,
-    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID},
+    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS},
     tables::scan,
     types::{Coverage, KindCoverage, PendingDocument},
 };
@@ -23,6 +23,8 @@ pub(super) struct Census {
     pending: BTreeMap<String, PendingDocument>,
     passages: u64,
     pub(super) facts: Facts,
+    /// In how many documents each term occurs.
+    frequencies: HashMap<TermId, u32>,
 }
 
 #[derive(Debug, Default)]
@@ -56,12 +58,14 @@ impl Census {
                 }
             }
         }
-        let selected: Vec<&str> = [ID, CONTENT_HASH].into_iter().chain(FILTER_COLUMNS).collect();
+        let selected: Vec<&str> = [ID, CONTENT_HASH, TERMS, IMPORTANCE].into_iter().chain(FILTER_COLUMNS).collect();
         for batch in scan(documents, &selected).await? {
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
+            let (terms, importance) = (columns.lists(TERMS)?, columns.float(IMPORTANCE)?);
             for (row, of) in filterables(&batch)?.into_iter().enumerate() {
-                census.facts.insert(ids.value(row), &of)?;
+                census.facts.insert(ids.value(row), &of, importance.value(row))?;
+                census.count_terms(&numbers(terms, row));
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
                     kind: of.kind,
@@ -84,6 +88,30 @@ impl Census {
         let mut stale: Vec<_> = stale.into_iter().collect();
         stale.sort_unstable();
         Ok(Found { census, stale })
+    }
+
+    /// A document with these terms came.
+    pub(super) fn count_terms(&mut self, terms: &[TermId]) {
+        for term in terms {
+            *self.frequencies.entry(*term).or_default() += 1;
+        }
+    }
+
+    /// A document with these terms is gone.
+    pub(super) fn discount_terms(&mut self, terms: &[TermId]) {
+        for term in terms {
+            if let Some(count) = self.frequencies.get_mut(term) {
+                *count -= 1;
+                if *count == 0 {
+                    self.frequencies.remove(term);
+                }
+            }
+        }
+    }
+
+    /// In how many documents a term occurs.
+    pub(super) fn frequency(&self, term: TermId) -> u64 {
+        self.frequencies.get(&term).copied().unwrap_or(0).into()
     }
 
     fn tally(&mut self, kind: DocumentKind) -> &mut Tally {

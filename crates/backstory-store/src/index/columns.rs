@@ -1,7 +1,7 @@
 //! Typed access to the columns of a batch that a query returned.
 
 use arrow::{
-    array::{Array, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray},
+    array::{Array, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array},
     datatypes::Float32Type,
 };
 
@@ -46,6 +46,12 @@ pub(super) fn vector(column: &FixedSizeListArray, row: usize) -> Vec<f32> {
         .as_any()
         .downcast_ref::<arrow::array::PrimitiveArray<Float32Type>>()
         .map_or_else(Vec::new, |v| v.values().to_vec())
+}
+
+/// The numbers of a row of a column of lists.
+pub(super) fn numbers(column: &ListArray, row: usize) -> Vec<u32> {
+    let values = column.value(row);
+    values.as_any().downcast_ref::<UInt32Array>().map_or_else(Vec::new, |numbers| numbers.values().to_vec())
 }
 
 /// The texts of a row of a column of lists.

@@ -30,18 +30,21 @@ pub struct DocumentFacts {
     pub state: Option<State>,
     /// When it was opened or begun.
     pub created_at: Timestamp,
+    /// How much it weighs among its kind, 0 to 1.
+    pub importance: f32,
 }
 
 /// The facts of all documents, by id: some 200 bytes each.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     documents: HashMap<Box<str>, DocumentFacts>,
+    newest: Option<Timestamp>,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
 }
 
 impl Facts {
-    pub(super) fn insert(&mut self, id: &str, of: &Filterable) -> Result<(), IndexError> {
+    pub(super) fn insert(&mut self, id: &str, of: &Filterable, importance: f32) -> Result<(), IndexError> {
         let facts = DocumentFacts {
             thread: self.name(&of.thread),
             kind: of.kind,
@@ -50,7 +53,9 @@ impl Facts {
             labels: of.labels.iter().map(|label| self.name(label)).collect(),
             state: of.state,
             created_at: instant(of.created_at)?,
+            importance,
         };
+        self.newest = self.newest.max(Some(facts.created_at));
         self.documents.insert(id.into(), facts);
         Ok(())
     }
@@ -61,6 +66,11 @@ impl Facts {
 
     pub(super) fn get(&self, id: &str) -> Option<&DocumentFacts> {
         self.documents.get(id)
+    }
+
+    /// When the newest document was begun, also if it is gone by now.
+    pub(super) fn newest(&self) -> Option<Timestamp> {
+        self.newest
     }
 
     fn name(&mut self, name: &str) -> Arc<str> {

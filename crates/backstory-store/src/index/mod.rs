@@ -36,6 +36,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
+use backstory_model::terms::TermId;
+use jiff::Timestamp;
 use lancedb::{Connection, Table};
 
 use self::{
@@ -50,7 +52,7 @@ pub use self::{
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
         Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PendingDocument,
-        StoredDocument, ThreadDocuments,
+        StoredDocument, StoredPassage, ThreadDocuments,
     },
     vectors::Vectors,
 };
@@ -151,6 +153,18 @@ impl Index {
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
         ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id)?.clone()))).collect()
+    }
+
+    /// When the newest document was begun. Costs nothing.
+    pub fn newest(&self) -> Option<Timestamp> {
+        self.counted().census.facts.newest()
+    }
+
+    /// How many documents there are, and in how many of them each term occurs. Costs nothing.
+    pub fn frequencies(&self, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
+        let counted = self.counted();
+        let of_terms = terms.into_iter().map(|term| counted.census.frequency(term)).collect();
+        (counted.census.coverage().documents, of_terms)
     }
 
     /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`

@@ -19,7 +19,7 @@ use super::{
     rows::{STORED_COLUMNS, stored_documents},
     schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, VECTOR, analyzer},
     tables::fetch,
-    types::{Hit, PassageHit, StoredDocument},
+    types::{Hit, PassageHit, StoredDocument, StoredPassage},
     vectors::VALUES_PER_QUERY,
 };
 
@@ -142,19 +142,15 @@ impl Index {
         Ok(hits)
     }
 
-    /// Text of the passage of each document that is nearest to `vector`, of documents that have any.
+    /// The passages of documents, of those that have any, in no particular order, with how near each is to `vector`.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn nearest_passages(
-        &self,
-        vector: &[f32],
-        documents: &[&str],
-    ) -> Result<HashMap<String, String>, IndexError> {
+    pub async fn passages_of(&self, vector: &[f32], documents: &[&str]) -> Result<Vec<StoredPassage>, IndexError> {
         let passages = self.passages();
-        let mut best: HashMap<String, (f32, String)> = HashMap::new();
+        let mut found = Vec::new();
         if passages.foreign.is_some() {
-            return Ok(HashMap::new());
+            return Ok(found);
         }
         for documents in documents.chunks(VALUES_PER_QUERY) {
             let condition = any_of(DOCUMENT, documents.iter().copied());
@@ -163,16 +159,14 @@ impl Index {
             for batch in fetch(query, "read passages").await? {
                 let columns = Columns(&batch);
                 let (ids, texts, vectors) = (columns.text(DOCUMENT)?, columns.text(TEXT)?, columns.vectors(VECTOR)?);
-                for row in 0..batch.num_rows() {
-                    let score = cosine(vector, &self::vector(vectors, row));
-                    let known = best.entry(ids.value(row).to_owned()).or_insert((f32::NEG_INFINITY, String::new()));
-                    if score > known.0 {
-                        *known = (score, texts.value(row).to_owned());
-                    }
-                }
+                found.extend((0..batch.num_rows()).map(|row| StoredPassage {
+                    document: ids.value(row).to_owned(),
+                    text: texts.value(row).to_owned(),
+                    similarity: cosine(vector, &self::vector(vectors, row)),
+                }));
             }
         }
-        Ok(best.into_iter().map(|(document, (_, text))| (document, text)).collect())
+        Ok(found)
     }
 
     /// The documents with these ids, in that order, without those that there are not.

@@ -5,11 +5,17 @@ use std::{collections::HashMap, sync::Arc};
 use arrow::{
     array::{
         Array as _, ArrayRef, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch, StringArray,
-        StringBuilder,
+        StringBuilder, UInt32Builder,
     },
     datatypes::{DataType, SchemaRef},
 };
-use backstory_model::{digest::sha256_hex, document::Document, entity::State, filter::DocumentKind};
+use backstory_model::{
+    digest::sha256_hex,
+    document::Document,
+    entity::State,
+    filter::DocumentKind,
+    terms::{TermId, Terms},
+};
 use jiff::Timestamp;
 
 use super::{
@@ -49,11 +55,16 @@ pub(super) struct DocumentRow {
     lines: Option<(u32, u32)>,
     text: String,
     search_text: String,
+    /// The different terms of its own text, and of the other words by which it can be found.
+    pub(super) terms: Vec<TermId>,
+    pub(super) importance: f32,
 }
 
 impl DocumentRow {
-    pub(super) fn new(thread: &str, document: &Document) -> Self {
+    pub(super) fn new(thread: &str, document: &Document, cutter: &mut Terms) -> Self {
         let text = document.text();
+        // The words of an issue's discussions are counted with those.
+        let is_thread = matches!(document.kind, DocumentKind::Issue | DocumentKind::MergeRequest);
         let search_text = if document.whole_text.is_empty() { text.clone() } else { document.whole_text.clone() };
         let mut row = Self {
             id: document.id.clone(),
@@ -73,6 +84,8 @@ impl DocumentRow {
             url: document.url.clone(),
             path: document.path.clone(),
             lines: document.lines,
+            terms: cutter.distinct(if is_thread { &text } else { &search_text }),
+            importance: document.importance,
             text,
             search_text,
         };
@@ -84,10 +97,11 @@ impl DocumentRow {
     fn hash(&self) -> String {
         let of = &self.filterable;
         let (created_at, updated_at) = (of.created_at.to_string(), self.updated_at.to_string());
+        let importance = self.importance.to_string();
         let state = of.state.map_or("", State::as_str);
         let lines = self.lines.map(|(first, last)| format!("{first}-{last}")).unwrap_or_default();
         let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, state];
-        values.extend([self.path.as_deref().unwrap_or_default(), &lines]);
+        values.extend([self.path.as_deref().unwrap_or_default(), &lines, &importance]);
         values.extend([of.author.as_deref().unwrap_or_default(), if of.author.is_some() { "1" } else { "0" }]);
         values.extend([created_at.as_str(), &updated_at, &self.title, &self.url, &self.text, &self.search_text]);
         values.extend(of.labels.iter().map(String::as_str));
@@ -117,8 +131,19 @@ pub(super) fn documents_batch(rows: &[&DocumentRow]) -> Result<RecordBatch, Inde
         Arc::new(rows.iter().map(|row| row.path.as_deref()).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.0))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.1))).collect::<Int64Array>()),
+        terms_column(rows),
+        Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.importance))),
     ]);
     RecordBatch::try_new(documents_schema(), columns).map_err(IndexError::store("form rows of documents"))
+}
+
+fn terms_column(rows: &[&DocumentRow]) -> ArrayRef {
+    let mut terms = ListBuilder::new(UInt32Builder::new());
+    for row in rows {
+        terms.values().append_slice(&row.terms);
+        terms.append(true);
+    }
+    Arc::new(terms.finish())
 }
 
 fn column<'a, T>(rows: &[&'a T], value: impl Fn(&'a T) -> &'a String) -> ArrayRef {

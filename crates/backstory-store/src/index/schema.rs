@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns raises `schema`, a change of [`analyzer`]
 /// raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 3, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 4, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -36,6 +36,8 @@ pub(super) const ROW_HASH: &str = "row_hash";
 pub(super) const PATH: &str = "path";
 pub(super) const LINE_START: &str = "line_start";
 pub(super) const LINE_END: &str = "line_end";
+pub(super) const TERMS: &str = "terms";
+pub(super) const IMPORTANCE: &str = "importance";
 pub(super) const DOCUMENT: &str = "document";
 pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
@@ -72,6 +74,8 @@ pub(super) fn documents_schema() -> SchemaRef {
     fields.extend([TITLE, URL, TEXT, SEARCH_TEXT, CONTENT_HASH, ROW_HASH].map(text));
     fields.push(Field::new(PATH, DataType::Utf8, true));
     fields.extend([LINE_START, LINE_END].map(|name| Field::new(name, DataType::Int64, true)));
+    fields.push(Field::new(TERMS, DataType::List(Arc::new(Field::new("item", DataType::UInt32, true))), false));
+    fields.push(Field::new(IMPORTANCE, DataType::Float32, false));
     let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_ANALYZER, FORMAT.analyzer.to_string())];
     with_metadata(fields, metadata)
 }

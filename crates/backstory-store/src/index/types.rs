@@ -87,6 +87,17 @@ pub struct PassageHit {
     pub score: f32,
 }
 
+/// A passage of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredPassage {
+    /// Id of the document.
+    pub document: String,
+    /// Its text, as it was embedded.
+    pub text: String,
+    /// Cosine similarity to the vector that was asked about, -1 to 1.
+    pub similarity: f32,
+}
+
 /// A document as the index keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredDocument {

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
-use backstory_model::filter::DocumentKind;
+use backstory_model::{
+    filter::DocumentKind,
+    terms::{TermId, Terms},
+};
 use lancedb::{
     Table,
     expr::DfExpr as Expr,
@@ -12,7 +15,7 @@ use lancedb::{
 
 use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
-    columns::{Columns, vector},
+    columns::{Columns, numbers, vector},
     error::IndexError,
     filter::any_of,
     maintain::index_new_text,
@@ -21,7 +24,9 @@ use super::{
         DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, kind, passages_batch,
         with_filter_columns,
     },
-    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, ROW_HASH, TEXT_HASH, THREAD, VECTOR, passages_schema},
+    schema::{
+        CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR, passages_schema,
+    },
     tables::{create_passages, fetch},
     types::{Applied, NewPassages, PendingDocument, ThreadDocuments},
     vectors::VALUES_PER_QUERY,
@@ -35,6 +40,7 @@ struct Stored {
     kind: DocumentKind,
     content_hash: String,
     row_hash: String,
+    terms: Vec<TermId>,
 }
 
 impl Index {
@@ -76,11 +82,13 @@ impl Index {
 
     async fn replace(&self, threads: &[ThreadDocuments]) -> Result<Applied, IndexError> {
         let stored = self.stored(threads).await?;
-        let rows: BTreeMap<String, DocumentRow> = threads
-            .iter()
-            .flat_map(|of| of.documents.iter().map(|document| DocumentRow::new(&of.thread, document)))
-            .map(|row| (row.id.clone(), row))
-            .collect();
+        let mut cutter = Terms::default();
+        let mut rows: BTreeMap<String, DocumentRow> = BTreeMap::new();
+        for of in threads {
+            for document in &of.documents {
+                rows.insert(document.id.clone(), DocumentRow::new(&of.thread, document, &mut cutter));
+            }
+        }
         let gone: Vec<&str> = stored.keys().map(String::as_str).filter(|id| !rows.contains_key(*id)).collect();
         let changed: Vec<&DocumentRow> =
             rows.values().filter(|row| stored.get(&row.id).is_none_or(|old| old.row_hash != row.row_hash)).collect();
@@ -101,9 +109,14 @@ impl Index {
         for id in gone.iter().copied() {
             census.remove(id, stored[id].kind);
             census.facts.remove(id);
+            census.discount_terms(&stored[id].terms);
         }
         for row in &changed {
-            census.facts.insert(&row.id, &row.filterable)?;
+            census.facts.insert(&row.id, &row.filterable, row.importance)?;
+            if let Some(old) = stored.get(&row.id) {
+                census.discount_terms(&old.terms);
+            }
+            census.count_terms(&row.terms);
         }
         for row in
             changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))
@@ -123,18 +136,20 @@ impl Index {
     /// The documents of threads as they are stored.
     async fn stored(&self, threads: &[ThreadDocuments]) -> Result<HashMap<String, Stored>, IndexError> {
         let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
-        let columns = Select::columns(&[ID, KIND, CONTENT_HASH, ROW_HASH]);
+        let columns = Select::columns(&[ID, KIND, CONTENT_HASH, ROW_HASH, TERMS]);
         let query = self.shared.documents.query().only_if_expr(condition).select(columns);
         let mut stored = HashMap::new();
         for batch in fetch(query, "read documents").await? {
             let columns = Columns(&batch);
             let [ids, kinds] = [columns.text(ID)?, columns.text(KIND)?];
             let [contents, rows] = [columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
+            let terms = columns.lists(TERMS)?;
             for row in 0..batch.num_rows() {
                 let document = Stored {
                     kind: kind(kinds.value(row))?,
                     content_hash: contents.value(row).to_owned(),
                     row_hash: rows.value(row).to_owned(),
+                    terms: numbers(terms, row),
                 };
                 stored.insert(ids.value(row).to_owned(), document);
             }

@@ -212,9 +212,10 @@ provider = "bundled"
 # threads = 4
 
 [search]
-# rrf: ranks of text and vectors are fused. weighted: their scores are added, each times its weight.
-ranking = "weighted"
-# weights = { semantic = 0.5, lexical = 0.5 }
+# default, gitmemory (new and important things count much) or rrf (ranks of text and vectors are fused).
+profile = "default"
+# What each part of a score counts, 0 to 1.
+# weights = { semantic = 0.5, lexical = 0.5, recency = 0.0, importance = 0.0, relationship = 0.0, author = 0.1 }
 
 [server]
 listen = "127.0.0.1:7373"

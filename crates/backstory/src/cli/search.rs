@@ -20,6 +20,8 @@ use crate::{
     output::{FAINT, STRONG, day, plain},
 };
 
+/// Members of a story that are named.
+const MAX_MEMBERS: usize = 4;
 const SEARCH: &str = include_str!("../../../../queries/graphql/search.graphql");
 
 /// Find issues, merge requests, discussions, commits and code by words and by meaning
@@ -58,6 +60,12 @@ pub(super) struct Args {
     /// What to compare the query with
     #[arg(long, value_enum, default_value_t = Mode::Hybrid)]
     mode: Mode,
+    /// How results are ranked, if not as configured
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+    /// Show what each result's score is made of
+    #[arg(long)]
+    explain: bool,
     /// Most results
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
     limit: u8,
@@ -84,6 +92,16 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum Profile {
+    /// Meaning and words.
+    Default,
+    /// New and important things first.
+    Gitmemory,
+    /// Fused ranks of meaning and words.
+    Rrf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Mode {
     /// Words and meaning.
     Hybrid,
@@ -106,6 +124,7 @@ struct Found {
     mode: String,
     coverage: Coverage,
     took_ms: f64,
+    understood: Vec<String>,
     warnings: Vec<String>,
     hits: Vec<Hit>,
 }
@@ -133,8 +152,16 @@ struct Hit {
     score: f32,
     #[serde(deserialize_with = "by_name")]
     parts: BTreeMap<String, f32>,
+    why: Vec<String>,
+    members: Vec<Member>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Member {
+    id: String,
+    relation: String,
 }
 
 #[derive(Deserialize)]
@@ -157,7 +184,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     for warning in &found.warnings {
         session.terminal.warning(warning);
     }
-    print(session, &found)
+    for note in &found.understood {
+        session.terminal.note(note);
+    }
+    print(session, &found, args.explain)
 }
 
 fn variables(args: &Args) -> Value {
@@ -187,11 +217,20 @@ fn variables(args: &Args) -> Value {
             "state": args.state.map(State::api_name),
         },
         "mode": mode,
+        "ranking": args.profile.map(|profile| json!({ "profile": profile_name(profile) })),
         "first": args.limit,
     })
 }
 
-fn print(session: &Session, found: &Found) -> Result<()> {
+fn profile_name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Default => "DEFAULT",
+        Profile::Gitmemory => "GITMEMORY",
+        Profile::Rrf => "RRF",
+    }
+}
+
+fn print(session: &Session, found: &Found, explain: bool) -> Result<()> {
     let terminal = &session.terminal;
     let how = format!("{} search, {:.2}s", found.mode, found.took_ms / 1000.0);
     match found.hits.len() {
@@ -220,6 +259,12 @@ fn print(session: &Session, found: &Found) -> Result<()> {
         if let Some(url) = &hit.url {
             terminal.line(format_args!("    {}", plain(url)))?;
         }
+        if !hit.members.is_empty() {
+            terminal.line(format_args!("    {FAINT}with {}{FAINT:#}", plain(&members(hit))))?;
+        }
+        if explain {
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&hit.why.join(" · "))))?;
+        }
     }
     Ok(())
 }
@@ -234,13 +279,17 @@ fn author(hit: &Hit) -> String {
     }
 }
 
-/// `MR !847 - Refactor auth`, `Discussion on Issue #234`, `Commit 1a2b3c4d - Fix it`, `src/auth.rs:12-40 - login`
-fn heading(hit: &Hit) -> String {
-    let name = |id: &str| match id.parse() {
+/// `MR !847`, `Commit 1a2b3c4d`
+fn name(id: &str) -> String {
+    match id.parse() {
         Ok(NodeId::Thread(thread)) => called(&thread),
         Ok(NodeId::Commit { sha, .. }) => format!("Commit {}", short(&sha)),
         _ => id.to_owned(),
-    };
+    }
+}
+
+/// `MR !847 - Refactor auth`, `Discussion on Issue #234`, `Commit 1a2b3c4d - Fix it`, `src/auth.rs:12-40 - login`
+fn heading(hit: &Hit) -> String {
     match (&hit.path, &hit.parent) {
         (Some(path), None) => path.clone(),
         (Some(path), Some(_)) => {
@@ -250,6 +299,17 @@ fn heading(hit: &Hit) -> String {
         (None, Some(parent)) => format!("Discussion on {}", name(parent)),
         (None, None) => format!("{} - {}", name(&hit.id), hit.title),
     }
+}
+
+/// `MR !7 (closes), Commit 1a2b3c4d (part of)`
+fn members(hit: &Hit) -> String {
+    let named =
+        |member: &Member| format!("{} ({})", name(&member.id), member.relation.to_lowercase().replace('_', " "));
+    let mut named: Vec<String> = hit.members.iter().take(MAX_MEMBERS).map(named).collect();
+    if hit.members.len() > MAX_MEMBERS {
+        named.push(format!("{} more", hit.members.len() - MAX_MEMBERS));
+    }
+    named.join(", ")
 }
 
 /// Two digits that tell hits apart: fused ranks are small numbers, weighted scores go up to 1.

@@ -8,6 +8,7 @@ use std::{
 use backstory_engine::{
     embed::Provider,
     model::id::is_project_path,
+    model::score::Profile,
     settings::{ForgeKind, Ranking, Repositories},
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
@@ -26,7 +27,6 @@ const MAX_THREADS: usize = 1_024;
 /// No model has longer vectors.
 const MAX_DIMENSION: usize = 16_384;
 /// What each leg weighs unless configured otherwise.
-const WEIGHT: f32 = 0.5;
 /// What access tokens and keys begin with.
 const TOKEN_BEGINNINGS: [&str; 10] =
     ["glpat-", "gloas-", "gldt-", "glcbt-", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "xox"];
@@ -112,23 +112,19 @@ struct EmbeddingToml {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct SearchToml {
-    ranking: RankingToml,
+    profile: Profile,
     weights: Option<Spanned<WeightsToml>>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RankingToml {
-    Rrf,
-    #[default]
-    Weighted,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WeightsToml {
-    semantic: f32,
-    lexical: f32,
+    semantic: Option<f32>,
+    lexical: Option<f32>,
+    recency: Option<f32>,
+    importance: Option<f32>,
+    relationship: Option<f32>,
+    author: Option<f32>,
 }
 
 #[derive(Default, Deserialize)]
@@ -283,23 +279,29 @@ impl Source<'_> {
     }
 
     fn ranking(self, search: &SearchToml) -> Result<Ranking> {
-        match (search.ranking, &search.weights) {
-            (RankingToml::Rrf, None) => Ok(Ranking::Rrf),
-            (RankingToml::Rrf, Some(weights)) => {
-                let what = "weights do not count with ranking = \"rrf\"; remove one of the two";
-                Err(self.wrong(weights.span(), what))
-            }
-            (RankingToml::Weighted, None) => Ok(Ranking::Weighted { semantic: WEIGHT, lexical: WEIGHT }),
-            (RankingToml::Weighted, Some(weights)) => {
-                let WeightsToml { semantic, lexical } = *weights.get_ref();
-                let within = |weight: f32| (0.0..=1.0).contains(&weight);
-                if !(within(semantic) && within(lexical)) || semantic + lexical == 0.0 {
-                    let what = "weights must be 0 to 1, and not both 0";
-                    return Err(self.wrong(weights.span(), what));
-                }
-                Ok(Ranking::Weighted { semantic, lexical })
-            }
+        let mut ranking = Ranking::from(search.profile);
+        let Some(given) = &search.weights else { return Ok(ranking) };
+        if search.profile == Profile::Rrf {
+            let what = "weights do not count with profile = \"rrf\"; remove one of the two";
+            return Err(self.wrong(given.span(), what));
         }
+        let WeightsToml { semantic, lexical, recency, importance, relationship, author } = *given.get_ref();
+        let weights = &mut ranking.weights;
+        for (weight, given) in [
+            (&mut weights.semantic, semantic),
+            (&mut weights.lexical, lexical),
+            (&mut weights.recency, recency),
+            (&mut weights.importance, importance),
+            (&mut weights.relationship, relationship),
+            (&mut weights.author, author),
+        ] {
+            *weight = given.unwrap_or(*weight);
+        }
+        let within = weights.named().iter().all(|(_, weight)| (0.0..=1.0).contains(weight));
+        if !within || weights.semantic + weights.lexical == 0.0 {
+            return Err(self.wrong(given.span(), "weights must be 0 to 1, and semantic and lexical not both 0"));
+        }
+        Ok(ranking)
     }
 
     fn address(self, key: &str, text: &Spanned<String>, example: &str) -> Result<Url> {

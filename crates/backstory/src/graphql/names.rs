@@ -61,6 +61,18 @@ pub(crate) enum SearchMode {
     Semantic,
 }
 
+/// How the parts of a hit become its score.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::score::Profile")]
+pub(crate) enum RankingProfile {
+    /// Meaning and words count alike; who and where in the graph a little.
+    Default,
+    /// New and important things count much, words nothing.
+    Gitmemory,
+    /// Ranks by meaning and by words are fused, reciprocally with k = 60.
+    Rrf,
+}
+
 /// What a commit does to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::commit::ChangeStatus")]

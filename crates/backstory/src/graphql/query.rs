@@ -14,7 +14,7 @@ use super::{
     person::Person,
     project::Project,
     repository::{self, Repository},
-    search::{self, Coverage, DEFAULT_HITS, SearchFilter, SearchResult},
+    search::{self, Coverage, DEFAULT_HITS, RankingInput, SearchFilter, SearchResult},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
     thread::{self, ThreadConnection, ThreadFilter},
@@ -159,7 +159,7 @@ impl Query {
         thread::list(ctx, ThreadKind::MergeRequest, filter, first, after.as_deref(), MergeRequest::new).await
     }
 
-    /// Searches issues, merge requests and discussions.
+    /// Searches issues, merge requests, discussions, commits, code and documents. What belongs together is one hit.
     #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_HITS, child_complexity)")]
     async fn search(
         &self,
@@ -169,9 +169,10 @@ impl Query {
         #[graphql(desc = "What to compare the query with.", default_with = "Some(SearchMode::Hybrid)")] mode: Option<
             SearchMode,
         >,
+        #[graphql(desc = "How hits are ranked, where it is not as configured.")] ranking: Option<RankingInput>,
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
-        search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), first).await
+        search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), ranking, first).await
     }
 
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the

@@ -2,14 +2,16 @@
 
 use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
-    index, model,
+    index,
+    model::{self, score::Profile},
     search::{self, SearchRequest},
+    settings::Ranking,
 };
 use jiff::Timestamp;
 
 use super::{
     loaders,
-    names::{DocumentKind, SearchMode, State},
+    names::{DocumentKind, RankingProfile, SearchMode, State},
     node::Node,
     page,
     scalar::DateTime,
@@ -35,6 +37,49 @@ pub(crate) struct SearchFilter {
     project: Option<String>,
     /// Where it stands; a discussion has the state of what it belongs to.
     state: Option<State>,
+    /// References of documents that are left out with their parts, at most 100.
+    exclude: Option<Vec<ID>>,
+}
+
+/// How hits are ranked, where it is not as configured.
+#[derive(InputObject)]
+pub(crate) struct RankingInput {
+    /// How the parts become a score; that of the configuration if absent.
+    profile: Option<RankingProfile>,
+    /// What each part counts, 0 to 1; that of the profile if absent.
+    semantic: Option<f32>,
+    /// The same for the words.
+    lexical: Option<f32>,
+    /// The same for how new it is.
+    recency: Option<f32>,
+    /// The same for how much it weighs.
+    importance: Option<f32>,
+    /// The same for its place in the graph.
+    relationship: Option<f32>,
+    /// The same for its author.
+    author: Option<f32>,
+}
+
+impl RankingInput {
+    fn over(self, configured: Ranking) -> Result<Ranking> {
+        let mut ranking = self.profile.map_or(configured, |profile| Ranking::from(Profile::from(profile)));
+        let weights = &mut ranking.weights;
+        for (weight, given) in [
+            (&mut weights.semantic, self.semantic),
+            (&mut weights.lexical, self.lexical),
+            (&mut weights.recency, self.recency),
+            (&mut weights.importance, self.importance),
+            (&mut weights.relationship, self.relationship),
+            (&mut weights.author, self.author),
+        ] {
+            let given = given.unwrap_or(*weight);
+            if !(0.0..=1.0).contains(&given) {
+                return Err(page::invalid(format!("a weight is {given}; weights are 0 to 1")).into());
+            }
+            *weight = given;
+        }
+        Ok(ranking)
+    }
 }
 
 impl TryFrom<SearchFilter> for model::filter::Filter {
@@ -52,8 +97,20 @@ impl TryFrom<SearchFilter> for model::filter::Filter {
             before: instant(filter.before)?,
             project: filter.project,
             state: filter.state.map(Into::into),
+            exclude: excluded(filter.exclude)?,
         })
     }
+}
+
+/// Most documents that a search leaves out.
+const MAX_EXCLUDED: usize = 100;
+
+fn excluded(ids: Option<Vec<ID>>) -> Result<Vec<String>, backstory_engine::error::Error> {
+    let ids = ids.unwrap_or_default();
+    if ids.len() > MAX_EXCLUDED {
+        return Err(page::invalid(format!("{} documents are left out; at most {MAX_EXCLUDED} can be", ids.len())));
+    }
+    Ok(ids.into_iter().map(|id| id.0).collect())
 }
 
 /// What a search found.
@@ -67,9 +124,15 @@ pub(crate) struct SearchResult {
     coverage: Coverage,
     /// How long it took, in milliseconds.
     took_ms: f64,
+    /// The profile that hits were ranked with.
+    profile: RankingProfile,
+    /// What each part counted.
+    weights: Vec<ScorePart>,
+    /// How the query was understood beyond its words.
+    understood: Vec<String>,
     /// What the reader must know.
     warnings: Vec<String>,
-    /// Best first.
+    /// Stories, the best first: an issue, the merge request that closed it and its commits are one.
     hits: Vec<Hit>,
 }
 
@@ -104,18 +167,48 @@ pub(crate) struct Hit {
     snippet: String,
     /// What it is ranked by; only comparable within one search.
     score: f32,
-    /// The scores that it is made of.
+    /// The parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
     parts: Vec<ScorePart>,
+    /// Why it is here, in words.
+    why: Vec<String>,
+    /// Its best passages, of itself, its discussions and its commits; the best first, at most 3.
+    passages: Vec<HitPassage>,
+    /// What else belongs to the story.
+    members: Vec<Member>,
     /// Of a discussion: reference of the issue or merge request it belongs to; of code, of its file.
     parent: Option<ID>,
     /// The document in the graph.
     node: Option<Node>,
 }
 
-/// One of the scores that rank a hit.
+/// A passage of a hit.
+#[derive(SimpleObject)]
+pub(crate) struct HitPassage {
+    /// Reference of the document that it is of.
+    document: ID,
+    /// Its text.
+    text: String,
+    /// How near its meaning is to that of the query, 0 to 1.
+    similarity: f32,
+    /// Share of the query's words that it has, rare ones counting more, 0 to 1.
+    coverage: f32,
+}
+
+/// What belongs to a hit's story.
+#[derive(SimpleObject)]
+pub(crate) struct Member {
+    /// Its reference.
+    id: ID,
+    /// The edge by which it belongs to it.
+    relation: &'static str,
+    /// It in the graph.
+    node: Option<Node>,
+}
+
+/// One of the scores that rank a hit, or what it counts.
 #[derive(SimpleObject)]
 pub(crate) struct ScorePart {
-    /// `lexical` or `semantic`.
+    /// Its name.
     name: String,
     /// 0 to 1.
     score: f32,
@@ -144,7 +237,24 @@ impl From<search::Hit> for Hit {
             snippet: hit.snippet,
             score: hit.score,
             parts: hit.parts.into_iter().map(part).collect(),
+            why: hit.why,
+            passages: hit.passages.into_iter().map(HitPassage::from).collect(),
+            members: hit.members.into_iter().map(Member::from).collect(),
         }
+    }
+}
+
+impl From<search::Passage> for HitPassage {
+    fn from(passage: search::Passage) -> Self {
+        let search::Passage { document, text, similarity, coverage } = passage;
+        Self { document: document.into(), text, similarity, coverage }
+    }
+}
+
+impl From<search::Member> for Member {
+    fn from(member: search::Member) -> Self {
+        let node = member.id.parse::<model::id::NodeId>().ok().map(Node::from);
+        Self { id: member.id.into(), relation: member.relation, node }
     }
 }
 
@@ -194,17 +304,24 @@ pub(super) async fn search(
     query: String,
     filter: Option<SearchFilter>,
     mode: SearchMode,
+    ranking: Option<RankingInput>,
     first: Option<i32>,
 ) -> Result<SearchResult> {
     let filter = model::filter::Filter::try_from(filter.unwrap_or_default())?;
     // The engine says what is wrong with a limit; one below zero is as wrong as zero.
     let limit = first.map_or(DEFAULT_HITS, |first| usize::try_from(first).unwrap_or(0));
-    let found = loaders::engine(ctx)?.search(SearchRequest { query, filter, mode: mode.into(), limit }).await?;
+    let engine = loaders::engine(ctx)?;
+    let ranking = ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?;
+    let found = engine.search(SearchRequest { query, filter, mode: mode.into(), limit, ranking }).await?;
+    let weight = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
     Ok(SearchResult {
         query: found.query,
         mode: found.mode.into(),
         coverage: found.coverage.into(),
         took_ms: found.took_ms,
+        profile: found.ranking.profile.into(),
+        weights: found.ranking.weights.named().into_iter().map(weight).collect(),
+        understood: found.understood,
         warnings: found.warnings,
         hits: found.hits.into_iter().map(Hit::from).collect(),
     })

@@ -1,0 +1,217 @@
+//! Which documents a search looks at closely.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    filter::{DocumentKind, Filter},
+    id::NodeId,
+};
+use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageHit, StoredPassage};
+use futures::future::try_join_all;
+use jiff::Timestamp;
+
+use super::{LEXICAL_ONLY, Mode, SearchRequest, id_of};
+use crate::{Engine, error::Result};
+
+/// Documents that text search proposes: of conversations, which tell reasons, and of commits and code, which would
+/// crowd them out.
+const LEXICAL_CANDIDATES: [usize; 2] = [150, 60];
+/// The same of vector search.
+const SEMANTIC_CANDIDATES: [usize; 2] = [60, 40];
+/// Of each leg, how many documents of conversations are read,
+const CONVERSATIONS: usize = 60;
+/// how many commits,
+const COMMITS: usize = 25;
+/// and how many of code and documents.
+const CODE: usize = 25;
+
+/// What the legs found, the best first.
+pub(super) struct Found {
+    pub(super) mode: Mode,
+    pub(super) words: Vec<index::Hit>,
+    pub(super) passages: Vec<PassageHit>,
+    /// Vector of the query; empty if it was not asked for or could not be had.
+    pub(super) vector: Vec<f32>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Engine {
+    /// Asks both legs at the same time.
+    pub(super) async fn find(&self, request: &SearchRequest, words: &str) -> Result<Found> {
+        let index = self.index();
+        let mode = request.mode;
+        // In a task of its own, so that the legs can use a core each.
+        let lexical = tokio::spawn({
+            let (index, words) = (index.clone(), words.to_owned());
+            let filters = if mode == Mode::Semantic { vec![] } else { lexical_filters(&request.filter) };
+            async move {
+                let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
+                Ok::<_, IndexError>(try_join_all(searches).await?.concat())
+            }
+        });
+        let semantic = async {
+            if mode == Mode::Lexical || index.coverage().embedded == 0 {
+                return Ok(Ok((vec![], vec![])));
+            }
+            match self.embedder().embed_query(&request.query).await {
+                Ok(vector) => {
+                    let filters = by_class(candidate_filter(&request.filter), SEMANTIC_CANDIDATES);
+                    let searches = filters.iter().map(|(filter, limit)| index.semantic(&vector, filter, *limit));
+                    try_join_all(searches).await.map(|hits| Ok((vector.clone(), hits.concat())))
+                }
+                Err(error) => Ok(Err(error)),
+            }
+        };
+        let (lexical, semantic) = tokio::join!(lexical, semantic);
+        let words = lexical??;
+        let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![] };
+        match semantic? {
+            Ok((vector, passages)) => (found.vector, found.passages) = (vector, passages),
+            Err(error) if mode == Mode::Semantic => return Err(error.into()),
+            Err(error) => {
+                tracing::debug!(%error, "no vector for the query");
+                found.warnings.push(LEXICAL_ONLY.to_owned());
+                found.mode = Mode::Lexical;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The passages of documents; the text itself of those that have no vectors yet.
+    pub(super) async fn read_passages(&self, vector: &[f32], ids: &[String]) -> Result<Vec<StoredPassage>> {
+        let index = self.index();
+        let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut passages = index.passages_of(vector, &asked).await?;
+        let embedded: BTreeSet<&str> = passages.iter().map(|passage| passage.document.as_str()).collect();
+        let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
+        if !others.is_empty() {
+            let texts = index.documents(&others).await?.into_iter();
+            passages.extend(texts.map(|of| StoredPassage { document: of.id, text: of.text, similarity: 0.0 }));
+        }
+        Ok(passages)
+    }
+}
+
+impl Found {
+    /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
+    pub(super) fn chosen(&self, index: &Index, filter: &Filter, named: &[NodeId]) -> Vec<String> {
+        let ids = self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document));
+        let facts = index.facts(ids.map(String::as_str));
+        let mut chosen: BTreeSet<String> = BTreeSet::new();
+        let words = self.words.iter().map(|hit| hit.document.as_str());
+        let meaning = self.passages.iter().map(|hit| hit.document.as_str());
+        for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
+            let mut left = Left { conversations: CONVERSATIONS, commits: COMMITS, code: CODE };
+            for id in leg {
+                if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
+                    chosen.insert(id.to_owned());
+                }
+            }
+        }
+        let wholes: Vec<String> =
+            chosen.iter().filter_map(|id| facts.get(id.as_str())).map(|of| of.thread.to_string()).collect();
+        chosen.extend(wholes);
+        chosen.extend(named.iter().map(id_of));
+        let facts = index.facts(chosen.iter().map(String::as_str));
+        // A part of something that is left out is left out.
+        let kept = |id: &&String| facts.get(id.as_str()).is_some_and(|of| !is_excluded(filter, id, of));
+        chosen.iter().filter(kept).cloned().collect()
+    }
+}
+
+/// How many documents of each class are still taken.
+struct Left {
+    conversations: usize,
+    commits: usize,
+    code: usize,
+}
+
+impl Left {
+    fn takes(&mut self, kind: DocumentKind) -> bool {
+        let left = match kind {
+            DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion => &mut self.conversations,
+            DocumentKind::Commit => &mut self.commits,
+            DocumentKind::File | DocumentKind::Code | DocumentKind::Section => &mut self.code,
+        };
+        *left = left.saturating_sub(1);
+        *left > 0
+    }
+}
+
+/// Whether issues or merge requests are wanted.
+fn wants_threads(filter: &Filter) -> bool {
+    filter.kinds.is_empty() || filter.kinds.iter().any(|kind| !kind.is_part())
+}
+
+/// Documents that may count for one that is wanted: an issue also has its discussions, whoever wrote them.
+fn candidate_filter(filter: &Filter) -> Filter {
+    if !wants_threads(filter) {
+        return filter.clone();
+    }
+    let mut filter = Filter { author: None, after: None, before: None, ..filter.clone() };
+    let parts = parts_of(&filter.kinds);
+    filter.kinds.extend(parts);
+    filter
+}
+
+/// The kinds of part that count for the kinds of document that are wanted, without those that are wanted themselves.
+fn parts_of(kinds: &[DocumentKind]) -> Vec<DocumentKind> {
+    let mut parts = Vec::new();
+    for kind in kinds {
+        match kind {
+            DocumentKind::Issue | DocumentKind::MergeRequest => parts.push(DocumentKind::Discussion),
+            DocumentKind::File => parts.extend([DocumentKind::Code, DocumentKind::Section]),
+            DocumentKind::Discussion | DocumentKind::Commit | DocumentKind::Code | DocumentKind::Section => {}
+        }
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    parts.retain(|part| !kinds.contains(part));
+    parts
+}
+
+/// A filter apart for conversations and for everything else, each with its limit, of those that it lets through.
+fn by_class(filter: Filter, limits: [usize; 2]) -> Vec<(Filter, usize)> {
+    let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
+    let (conversations, others): (Vec<_>, Vec<_>) =
+        DocumentKind::ALL.into_iter().filter(wanted).partition(|kind| is_conversation(*kind));
+    let of_class = |(kinds, limit): (Vec<DocumentKind>, usize)| (Filter { kinds, ..filter.clone() }, limit);
+    [conversations, others].into_iter().zip(limits).filter(|(kinds, _)| !kinds.is_empty()).map(of_class).collect()
+}
+
+fn is_conversation(kind: DocumentKind) -> bool {
+    matches!(kind, DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion)
+}
+
+/// What text search looks for. Where the candidates are more than what is wanted, issues and merge requests that are
+/// wanted must not be crowded out by others.
+fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
+    let candidates = candidate_filter(filter);
+    let narrowed = filter.author.is_some() || filter.after.is_some() || filter.before.is_some();
+    if !narrowed || !wants_threads(filter) {
+        return by_class(candidates, LEXICAL_CANDIDATES);
+    }
+    let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
+    let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
+    let whole: Vec<_> = whole.into_iter().filter(wanted).collect();
+    let added = parts_of(&filter.kinds);
+    let parts = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
+    let apart = [Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }];
+    apart.into_iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+}
+
+fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
+    filter.exclude.iter().any(|excluded| **excluded == *id || **excluded == *facts.thread)
+}
+
+pub(super) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
+    let within =
+        |at: Timestamp| filter.after.is_none_or(|after| at >= after) && filter.before.is_none_or(|before| at < before);
+    (filter.kinds.is_empty() || filter.kinds.contains(&facts.kind))
+        && filter.author.as_deref().is_none_or(|author| facts.author.as_deref() == Some(author))
+        && filter.labels.iter().all(|label| facts.labels.iter().any(|own| **own == **label))
+        && within(facts.created_at)
+        && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
+        && filter.state.is_none_or(|state| facts.state == Some(state))
+        && !is_excluded(filter, id, facts)
+}

@@ -1,0 +1,143 @@
+//! What is known of every candidate: how its passages stand to the query.
+
+use std::collections::{BTreeMap, HashMap};
+
+use backstory_model::{
+    filter::DocumentKind,
+    score::Parts,
+    terms::{QueryTerms, Terms, Weights},
+};
+use backstory_store::index::{self, DocumentFacts, StoredPassage};
+use jiff::Timestamp;
+
+/// How much a passage that has all of the query's words gains over one that has none, compared to how near its
+/// meaning is. Which passage answers best is decided by both: one that only sounds like the query, or only has its
+/// words, is a look-alike.
+const WORDS_OF_PASSAGE: f32 = 0.6;
+/// Share of the second-best passage: an answer is seldom in one place only.
+const SECOND: f32 = 0.2;
+/// What a document with one passage lacks.
+const NO_SECOND: f32 = 0.06;
+/// Share of the title and description in the meaning of an issue or merge request.
+const OWN: f32 = 1.0 / 6.0;
+/// Largest BM25 score of a term whose weight is 1, with k1 = 1.2.
+const BM25_BOUND: f32 = 2.2;
+/// Age, in days, at which half of the recency is left.
+const HALF_LIFE: f64 = 365.0;
+
+/// A passage and how it stands to the query.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) document: String,
+    pub(super) text: String,
+    /// Cosine similarity, 0 to 1; 0 without a vector.
+    pub(super) similarity: f32,
+    /// Share of the query's words, rare ones counting more, 0 to 1.
+    pub(super) coverage: f32,
+    /// Which of the query's terms it has.
+    pub(super) found: u64,
+}
+
+impl Measured {
+    fn value(&self) -> f32 {
+        self.similarity + WORDS_OF_PASSAGE * self.coverage
+    }
+}
+
+/// What a search has to go by.
+pub(super) struct Scale<'a> {
+    pub(super) terms: &'a QueryTerms,
+    pub(super) weights: &'a Weights,
+    /// The newest document there is.
+    pub(super) newest: Timestamp,
+}
+
+impl Scale<'_> {
+    /// Measures passages, and the texts of documents that have none yet.
+    pub(super) fn measure(&self, passages: Vec<StoredPassage>) -> Vec<Measured> {
+        let mut cutter = Terms::default();
+        let measure = |passage: StoredPassage| {
+            let found = self.terms.found_in(&passage.text, &mut cutter);
+            Measured {
+                similarity: passage.similarity.clamp(0.0, 1.0),
+                coverage: self.weights.share(found),
+                found,
+                document: passage.document,
+                text: passage.text,
+            }
+        };
+        passages.into_iter().map(measure).collect()
+    }
+
+    /// BM25 scores as shares of the largest that there could be.
+    pub(super) fn lexical(&self, hits: &[index::Hit]) -> HashMap<String, f32> {
+        let bound = (self.weights.total() * BM25_BOUND).max(f32::MIN_POSITIVE);
+        hits.iter().map(|hit| (hit.document.clone(), (hit.score / bound).clamp(0.0, 1.0))).collect()
+    }
+
+    /// 1 for the newest document, half of it for every year before.
+    pub(super) fn recency(&self, at: Timestamp) -> f32 {
+        let days = self.newest.duration_since(at).as_secs_f64().max(0.0) / 86_400.0;
+        #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1")]
+        let recency = (-days / HALF_LIFE).exp2() as f32;
+        recency
+    }
+}
+
+/// A document that is ranked, with all that speaks for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidate {
+    /// Its passages, of its own and of its parts, the best first.
+    pub(super) passages: Vec<Measured>,
+    pub(super) parts: Parts,
+    /// The share of BM25 that it reached as a whole.
+    lexical: f32,
+}
+
+impl Candidate {
+    /// `whole` is the document; `lexical` the share of BM25 that it reached as a whole.
+    pub(super) fn new(whole: &str, facts: &DocumentFacts, mut passages: Vec<Measured>, lexical: f32) -> Self {
+        passages.sort_by(|a, b| {
+            let values = b.value().total_cmp(&a.value());
+            values.then_with(|| a.document.cmp(&b.document)).then_with(|| a.text.cmp(&b.text))
+        });
+        let of_two = |value: fn(&Measured) -> f32| {
+            let best = passages.first().map_or(0.0, value);
+            let second = passages.get(1).map_or((best - NO_SECOND).max(0.0), value);
+            (1.0 - SECOND) * best + SECOND * second
+        };
+        let near = of_two(|passage| passage.similarity);
+        let own = passages.iter().filter(|passage| passage.document == whole).map(|passage| passage.similarity);
+        let own = own.fold(0.0, f32::max);
+        let is_thread = matches!(facts.kind, DocumentKind::Issue | DocumentKind::MergeRequest);
+        let semantic = if is_thread { (1.0 - OWN) * near + OWN * own } else { near };
+        let covered = of_two(|passage| passage.coverage);
+        let parts = Parts {
+            semantic,
+            lexical: f32::midpoint(covered, lexical),
+            importance: facts.importance,
+            ..Parts::default()
+        };
+        Self { passages, parts, lexical }
+    }
+
+    /// The candidate with the passages of something that belongs to it.
+    pub(super) fn with(self, whole: &str, facts: &DocumentFacts, others: Vec<Measured>) -> Self {
+        let passages = self.passages.into_iter().chain(others).collect();
+        Self::new(whole, facts, passages, self.lexical)
+    }
+}
+
+/// The passages of each document that is ranked: of itself and of its parts.
+pub(super) fn gathered(
+    measured: Vec<Measured>,
+    whole_of: impl Fn(&str) -> Vec<String>,
+) -> BTreeMap<String, Vec<Measured>> {
+    let mut gathered: BTreeMap<String, Vec<Measured>> = BTreeMap::new();
+    for passage in measured {
+        for whole in whole_of(&passage.document) {
+            gathered.entry(whole).or_default().push(passage.clone());
+        }
+    }
+    gathered
+}

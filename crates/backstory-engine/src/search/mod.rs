@@ -1,0 +1,382 @@
+//! Search: candidates by words and by meaning, measured passage by passage, ranked by named parts, and folded into
+//! stories: an issue, the merge request that closed it and its commits are one hit.
+
+mod candidates;
+mod evidence;
+mod query;
+mod story;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Instant,
+};
+
+use backstory_model::{
+    filter::{DocumentKind, Filter},
+    id::NodeId,
+    score::{Parts, Profile, RRF_K, fuse_ranks, sorted},
+    terms::Weights,
+    text::snippet,
+};
+use backstory_store::index::{Coverage, DocumentFacts, Index, StoredDocument};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+    settings::Ranking,
+};
+use candidates::meets;
+use evidence::{Candidate, Measured, Scale, gathered};
+use query::Understood;
+use story::Story;
+
+/// Longest query, in characters.
+pub const MAX_QUERY: usize = 2000;
+/// Most hits of one search.
+pub const MAX_LIMIT: usize = 100;
+/// Passages of a hit that are shown.
+pub const MAX_PASSAGES: usize = 3;
+/// Length of a snippet, in characters.
+const SNIPPET: usize = 240;
+/// What is named in the query comes first.
+const DIRECT: f32 = 1.0;
+/// What a search says when the vectors of the query cannot be had.
+pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
+
+/// Which legs a search uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Text and vectors.
+    #[default]
+    Hybrid,
+    /// Text.
+    Lexical,
+    /// Vectors.
+    Semantic,
+}
+
+impl Mode {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Lexical => "lexical",
+            Self::Semantic => "semantic",
+        }
+    }
+}
+
+/// What to search for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchRequest {
+    /// Words or a question.
+    pub query: String,
+    /// What to narrow it to.
+    pub filter: Filter,
+    /// Which legs.
+    pub mode: Mode,
+    /// Most hits, 1 to [`MAX_LIMIT`].
+    pub limit: usize,
+    /// How hits are ranked, if not as configured.
+    pub ranking: Option<Ranking>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct SearchResponse {
+    /// The query.
+    pub query: String,
+    /// The legs that were used; lexical if the vectors could not be had.
+    pub mode: Mode,
+    /// How hits were ranked.
+    pub ranking: Ranking,
+    /// How many documents there are and how many have vectors.
+    pub coverage: Coverage,
+    /// How long it took, in milliseconds.
+    pub took_ms: f64,
+    /// How the query was understood beyond its words.
+    pub understood: Vec<String>,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+    /// Best first.
+    pub hits: Vec<Hit>,
+}
+
+/// A story that was found: a document and what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// The document that leads it.
+    pub document: StoredDocument,
+    /// The part of its text that answers best.
+    pub snippet: String,
+    /// What it is ranked by.
+    pub score: f32,
+    /// What the score is made of, each 0 to 1.
+    pub parts: BTreeMap<&'static str, f32>,
+    /// Why it is here, in words.
+    pub why: Vec<String>,
+    /// Its best passages, the best first.
+    pub passages: Vec<Passage>,
+    /// What else belongs to the story.
+    pub members: Vec<Member>,
+}
+
+/// A passage of a story.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage {
+    /// Id of the document that it is of.
+    pub document: String,
+    /// Its text, as it was embedded.
+    pub text: String,
+    /// How near its meaning is to the query's, 0 to 1.
+    pub similarity: f32,
+    /// Share of the query's words that it has, rare ones counting more, 0 to 1.
+    pub coverage: f32,
+}
+
+/// What belongs to a story besides the document that leads it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member {
+    /// Its id.
+    pub id: String,
+    /// How it belongs to the story: the name of an edge.
+    pub relation: &'static str,
+}
+
+impl Engine {
+    /// Searches.
+    ///
+    /// # Errors
+    /// The query is empty or too long, a filter names what does not exist, or a store failed.
+    pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse> {
+        let started = Instant::now();
+        let mut request = checked(request)?;
+        self.check_project(request.filter.project.as_deref()).await?;
+        let understood = self.understand(&request).await?;
+        request.filter = understood.narrowed(&request.filter);
+        let ranking = request.ranking.unwrap_or(self.settings().ranking);
+        let index = self.index();
+        let coverage = index.coverage();
+        let mut found = self.find(&request, &understood.words).await?;
+        let (documents, frequencies) = index.frequencies(understood.terms.terms.iter().map(|term| term.id));
+        let weights = Weights::new(documents, &frequencies);
+        let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
+        let scale = Scale { terms: &understood.terms, weights: &weights, newest };
+
+        let ids = found.chosen(&index, &request.filter, &understood.named);
+        let measured = scale.measure(self.read_passages(&found.vector, &ids).await?);
+        let facts = facts_of(&index, &ids);
+        let lexical = scale.lexical(&found.words);
+        let candidates = rankable(measured, &facts, &lexical, &request.filter);
+        let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
+        let mut stories = self.fold(candidates, &mut order, &request.filter).await?;
+        stories.truncate(request.limit);
+        let hits = self.describe(&request.query, &weights, &order, stories).await?;
+        let mut warnings = std::mem::take(&mut found.warnings);
+        if found.mode != Mode::Lexical && coverage.embedded < coverage.documents {
+            warnings.push(format!(
+                "{} of {} documents have no vectors yet; text search covers them",
+                coverage.documents - coverage.embedded,
+                coverage.documents
+            ));
+        }
+        Ok(SearchResponse {
+            query: request.query,
+            mode: found.mode,
+            ranking,
+            coverage,
+            took_ms: started.elapsed().as_secs_f64() * 1000.0,
+            understood: understood.notes,
+            warnings,
+            hits,
+        })
+    }
+
+    async fn understand(&self, request: &SearchRequest) -> Result<Understood> {
+        let project = match &request.filter.project {
+            Some(project) => Some(project.clone()),
+            None => {
+                let known = self.known_projects().await?;
+                known.first().filter(|_| known.len() == 1).cloned()
+            }
+        };
+        let mut understood = Understood::of(&request.query, project.as_deref(), Timestamp::now());
+        for id in &mut understood.named {
+            *id = self.whole(id.clone()).await?;
+        }
+        let index = self.index();
+        understood.named.retain(|id| !index.facts([id.to_string().as_str()]).is_empty());
+        for id in &understood.named {
+            understood.notes.push(format!("{id} is named in the query"));
+        }
+        Ok(understood)
+    }
+
+    /// The stories that are shown, each with the part of its text that answers best.
+    async fn describe(
+        &self,
+        query: &str,
+        weights: &Weights,
+        order: &Order<'_>,
+        stories: Vec<Story>,
+    ) -> Result<Vec<Hit>> {
+        let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
+        let documents = self.index().documents(&ids).await?;
+        let documents: HashMap<&str, &StoredDocument> =
+            documents.iter().map(|document| (document.id.as_str(), document)).collect();
+        let hit = |(story, id): (Story, &String)| {
+            let document = (*documents.get(id.as_str())?).clone();
+            let best = story.candidate.passages.first();
+            let passage = |measured: &Measured| Passage {
+                document: measured.document.clone(),
+                text: measured.text.clone(),
+                similarity: measured.similarity,
+                coverage: measured.coverage,
+            };
+            Some(Hit {
+                snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
+                score: story.score,
+                parts: story.candidate.parts.named().into_iter().collect(),
+                why: story.why(order, weights),
+                passages: story.candidate.passages.iter().take(MAX_PASSAGES).map(passage).collect(),
+                members: story.members,
+                document,
+            })
+        };
+        Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
+    }
+
+    async fn check_project(&self, project: Option<&str>) -> Result<()> {
+        let Some(project) = project else { return Ok(()) };
+        let known = self.known_projects().await?;
+        if known.contains(project) {
+            return Ok(());
+        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        Err(Error::invalid(format!("{project} is not known; known projects: {}", known.join(", "))))
+    }
+}
+
+/// What candidates are ordered by.
+struct Order<'a> {
+    ranking: Ranking,
+    mode: Mode,
+    understood: &'a Understood,
+    scale: &'a Scale<'a>,
+    facts: HashMap<String, DocumentFacts>,
+}
+
+impl Order<'_> {
+    /// What each part counts: a leg that is not used counts nothing.
+    fn weights(&self) -> Parts {
+        let weights = self.ranking.weights;
+        match self.mode {
+            Mode::Hybrid => weights,
+            Mode::Lexical => Parts { semantic: 0.0, lexical: weights.lexical.max(f32::EPSILON), ..weights },
+            Mode::Semantic => Parts { lexical: 0.0, semantic: weights.semantic.max(f32::EPSILON), ..weights },
+        }
+    }
+
+    /// Adds the parts that do not depend on the passages.
+    fn complete(&self, candidates: &mut BTreeMap<String, Candidate>) {
+        for (id, candidate) in candidates {
+            let Some(facts) = self.facts.get(id.as_str()) else { continue };
+            candidate.parts.recency = self.scale.recency(facts.created_at);
+            let people = &self.understood.people;
+            let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
+            candidate.parts.author = f32::from(u8::from(named));
+        }
+    }
+
+    /// Best first.
+    fn ranked(&self, candidates: &BTreeMap<String, Candidate>) -> Vec<(String, f32)> {
+        if self.ranking.profile == Profile::Rrf && self.mode == Mode::Hybrid {
+            let leg = |part: fn(&Parts) -> f32| {
+                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(&of.parts)));
+                let ranked = sorted(scored.filter(|(_, score)| *score > 0.0));
+                ranked.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+            };
+            return fuse_ranks(&[leg(|parts| parts.lexical), leg(|parts| parts.semantic)], RRF_K);
+        }
+        let weights = self.weights();
+        let score = |(id, of): (&String, &Candidate)| {
+            let prior = self.facts.get(id.as_str()).map_or(1.0, |facts| self.understood.prior(facts.kind));
+            let direct = if self.understood.named.iter().any(|named| id_of(named) == *id) { DIRECT } else { 0.0 };
+            (id.clone(), direct + prior * of.parts.score(&weights))
+        };
+        sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))
+    }
+}
+
+/// What is ranked: documents that meet the filter, each with its passages and those of its parts.
+fn rankable(
+    measured: Vec<Measured>,
+    facts: &HashMap<String, DocumentFacts>,
+    lexical: &HashMap<String, f32>,
+    filter: &Filter,
+) -> BTreeMap<String, Candidate> {
+    let wanted = |id: &str| facts.get(id).is_some_and(|facts| meets(filter, id, facts));
+    let whole_of = |id: &str| {
+        let Some(of) = facts.get(id) else { return vec![] };
+        let whole = &*of.thread;
+        let mut wholes = Vec::new();
+        if wanted(whole) {
+            wholes.push(whole.to_owned());
+        }
+        // A part is a hit of its own where parts are asked for, or where its whole is not.
+        let alone = filter.kinds.contains(&of.kind) || (filter.kinds.is_empty() && wholes.is_empty());
+        if whole != id && alone && wanted(id) {
+            wholes.push(id.to_owned());
+        }
+        wholes
+    };
+    let candidate = |(id, passages): (String, Vec<Measured>)| {
+        let facts = facts.get(id.as_str())?;
+        // Of code, the part that has most of the words speaks for the file.
+        let parts = passages.iter().map(|passage| passage.document.as_str()).collect::<BTreeSet<_>>();
+        let of_parts = parts.iter().filter(|_| facts.kind == DocumentKind::File).filter_map(|part| lexical.get(*part));
+        let reached = lexical.get(&id).into_iter().chain(of_parts).copied().fold(0.0, f32::max);
+        let candidate = Candidate::new(&id, facts, passages, reached);
+        Some((id, candidate))
+    };
+    gathered(measured, whole_of).into_iter().filter_map(candidate).collect()
+}
+
+fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
+    request.query = request.query.trim().to_owned();
+    let length = request.query.chars().count();
+    if length == 0 {
+        return Err(Error::invalid("the query is empty; say what to look for"));
+    }
+    if length > MAX_QUERY {
+        return Err(Error::invalid(format!("the query has {length} characters; at most {MAX_QUERY} are allowed")));
+    }
+    if request.limit == 0 || request.limit > MAX_LIMIT {
+        return Err(Error::invalid(format!("the limit is {}; it must be 1 to {MAX_LIMIT}", request.limit)));
+    }
+    if let (Some(after), Some(before)) = (request.filter.after, request.filter.before)
+        && after >= before
+    {
+        return Err(Error::invalid(format!("no time is both after {after} and before {before}")));
+    }
+    Ok(request)
+}
+
+/// The text of a passage without the line that says what it is part of, unless there is nothing else.
+fn body_of(passage: &str) -> &str {
+    let body = passage.split_once("\n\n").map_or("", |(_, body)| body.trim());
+    if body.is_empty() { passage } else { body }
+}
+
+fn facts_of(index: &Index, ids: &[String]) -> HashMap<String, DocumentFacts> {
+    let facts = index.facts(ids.iter().map(String::as_str));
+    facts.into_iter().map(|(id, facts)| (id.to_owned(), facts)).collect()
+}
+
+/// Id of a node as documents have it.
+fn id_of(id: &NodeId) -> String {
+    id.to_string()
+}

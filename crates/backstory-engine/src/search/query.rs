@@ -1,0 +1,173 @@
+//! What a query says besides its words: what it names, whom, and which time it is about. No model is needed.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use backstory_model::{
+    filter::{DocumentKind, Filter},
+    id::NodeId,
+    reference::{self, Context, Forge},
+    terms::QueryTerms,
+    time::{day, parse_instant},
+};
+use jiff::{Span, Timestamp, ToSpan as _, tz::TimeZone};
+use regex::Regex;
+
+/// Most things that are taken for named by a query.
+const MAX_NAMED: usize = 20;
+
+/// A query as it is understood.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Understood {
+    /// What it is about.
+    pub(super) terms: QueryTerms,
+    /// What the search by words looks for.
+    pub(super) words: String,
+    /// Issues, merge requests, commits and files that it names; they need not exist.
+    pub(super) named: Vec<NodeId>,
+    /// User names that it names with `@`.
+    pub(super) people: Vec<String>,
+    /// Whether it asks for a place in the code rather than for a reason.
+    pub(super) asks_for_code: bool,
+    /// Conditions that it says in words.
+    pub(super) filter: Filter,
+    /// How it was understood, for people.
+    pub(super) notes: Vec<String>,
+}
+
+static PLACE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[\w.-]+(?:/[\w.-]+)+\b|\b[\w-]+\.[a-z]{1,5}\b"));
+static ASKS_FOR_CODE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\s*(?:where\b|which (?:function|file|class|method|type|module)|in which file|show (?:me )?the (?:code|function|implementation))",
+    )
+});
+static AGO: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:in the |within the |during the )?(?:last|past) (?:(?P<count>[0-9]{1,3}) )?(?P<unit>day|week|month|year)s?\b",
+    )
+});
+static BOUND: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?P<side>since|before|until)\s+(?P<date>[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?)\b"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is constant")
+}
+
+impl Understood {
+    /// Reads a query. `project` is what its short references are relative to, if that is known.
+    pub(super) fn of(query: &str, project: Option<&str>, now: Timestamp) -> Self {
+        let mut understood = Self::default();
+        let rest = understood.take_time(query, now);
+        understood.terms = QueryTerms::of(&rest);
+        understood.words = QueryTerms::words(&rest);
+        understood.asks_for_code = ASKS_FOR_CODE.is_match(query);
+        if let Some(project) = project {
+            understood.take_references(query, project);
+        }
+        understood
+    }
+
+    /// Takes conditions on time out of the query.
+    fn take_time(&mut self, query: &str, now: Timestamp) -> String {
+        let mut rest = query.to_owned();
+        if let Some(found) = AGO.captures(query) {
+            let count = found.name("count").and_then(|count| count.as_str().parse().ok()).unwrap_or(1i64);
+            let span: Span = match found["unit"].to_lowercase().as_str() {
+                "day" => count.days(),
+                "week" => count.weeks(),
+                "month" => count.months(),
+                _ => count.years(),
+            };
+            if let Ok(after) = now.to_zoned(TimeZone::UTC).checked_sub(span) {
+                self.filter.after = Some(after.timestamp());
+                self.notes.push(format!("'{}': only since {}", found[0].trim(), day(after.timestamp())));
+                rest = rest.replace(&found[0], " ");
+            }
+        }
+        for found in BOUND.captures_iter(query) {
+            let Ok(at) = parse_instant(&found["date"]) else { continue };
+            let since = found["side"].eq_ignore_ascii_case("since");
+            let bound = if since { &mut self.filter.after } else { &mut self.filter.before };
+            *bound = Some(at);
+            self.notes.push(format!("'{}': only {} {}", &found[0], if since { "since" } else { "before" }, day(at)));
+            rest = rest.replace(&found[0], " ");
+        }
+        // A query of nothing else is searched for as it is.
+        if QueryTerms::of(&rest).terms.is_empty() { query.to_owned() } else { rest }
+    }
+
+    fn take_references(&mut self, query: &str, project: &str) {
+        let context = Context { forge: Forge::GitLab, project, forge_url: "" };
+        let mut named: BTreeSet<NodeId> = BTreeSet::new();
+        for id in reference::extract(query, context) {
+            match id {
+                NodeId::Person(name) => self.people.push(name),
+                id => drop(named.insert(id)),
+            }
+        }
+        for place in PLACE.find_iter(query) {
+            named.insert(NodeId::file(project, place.as_str().trim_start_matches("./")));
+        }
+        self.named = named.into_iter().take(MAX_NAMED).collect();
+    }
+
+    /// The filter of the request and what the query adds to it; the request wins.
+    pub(super) fn narrowed(&self, filter: &Filter) -> Filter {
+        let mut filter = filter.clone();
+        if filter.after.is_none() && filter.before.is_none() {
+            (filter.after, filter.before) = (self.filter.after, self.filter.before);
+        }
+        filter
+    }
+
+    /// How much a kind of document counts as an answer: a question about code is seldom answered by code.
+    pub(super) fn prior(&self, kind: DocumentKind) -> f32 {
+        match kind {
+            DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion => 1.0,
+            DocumentKind::Commit => COMMIT,
+            DocumentKind::File | DocumentKind::Code | DocumentKind::Section if self.asks_for_code => 1.1,
+            DocumentKind::File | DocumentKind::Code => CODE,
+            DocumentKind::Section => SECTION,
+        }
+    }
+}
+
+/// A commit's message is often the summary of its merge request, which says more.
+const COMMIT: f32 = 0.85;
+const CODE: f32 = 0.7;
+const SECTION: f32 = 0.8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(query: &str) -> Understood {
+        Understood::of(query, Some("acme/shop"), "2024-05-20T12:00:00Z".parse().unwrap())
+    }
+
+    #[test]
+    fn references_paths_and_people_are_named() {
+        let understood = of("what did @alice say about !7 and #12 in src/auth.rs after 1a2b3c4d?");
+        let named: Vec<String> = understood.named.iter().map(ToString::to_string).collect();
+        assert_eq!(named, ["acme/shop#12", "acme/shop!7", "acme/shop@1a2b3c4d", "acme/shop:src/auth.rs"]);
+        assert_eq!(understood.people, ["alice"]);
+    }
+
+    #[test]
+    fn time_in_words_is_a_condition() {
+        let understood = of("what changed in the parser in the last 2 months");
+        assert_eq!(understood.filter.after.unwrap().to_string(), "2024-03-20T12:00:00Z");
+        assert_eq!(understood.words, "changed parser");
+        let understood = of("releases since 2020-01 before 2021");
+        assert_eq!(understood.filter.after.unwrap().to_string(), "2020-01-01T00:00:00Z");
+        assert_eq!(understood.filter.before.unwrap().to_string(), "2021-01-01T00:00:00Z");
+        assert_eq!(understood.words, "releases");
+        assert_eq!(of("the last month").words, "last month");
+    }
+
+    #[test]
+    fn questions_for_a_place_are_told_from_questions_for_a_reason() {
+        assert!(of("Where is the token checked?").asks_for_code);
+        assert!(of("which function parses dates").asks_for_code);
+        assert!(!of("Why is the token checked where it is?").asks_for_code);
+    }
+}

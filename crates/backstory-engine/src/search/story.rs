@@ -1,0 +1,237 @@
+//! Stories: what belongs together in the graph is one hit.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use backstory_model::{
+    commit::Sha,
+    edge::Edge,
+    filter::{DocumentKind, Filter},
+    id::{NodeId, ThreadKind},
+    terms::Weights,
+};
+use backstory_store::{graph::Direction, index::DocumentFacts};
+
+use super::{Member, Order, candidates::meets, evidence::Candidate, facts_of, id_of};
+use crate::{Engine, error::Result};
+
+/// Hits whose place in the graph is looked up.
+const LOOKED_UP: usize = 30;
+/// The strongest hits, whose neighbours gain.
+const SEEDS: usize = 5;
+/// Neighbours of one node that are followed.
+const MAX_NEIGHBOURS: usize = 200;
+/// What a neighbour of something named in the query gains, of 1.
+const NEAR_NAMED: f32 = 0.5;
+/// What a neighbour of the strongest hit gains.
+const NEAR_STRONG: f32 = 0.25;
+/// Words that are told of those that were found.
+const MAX_WORDS: usize = 6;
+
+/// A document that leads, and what belongs to it.
+pub(super) struct Story {
+    pub(super) lead: String,
+    pub(super) members: Vec<Member>,
+    pub(super) candidate: Candidate,
+    pub(super) score: f32,
+    /// What in the graph speaks for it.
+    neighbour: Option<(&'static str, String)>,
+}
+
+impl Story {
+    /// The document that is shown: of a file, the part that answers.
+    pub(super) fn shown<'a>(&'a self, facts: &HashMap<String, DocumentFacts>) -> &'a str {
+        let of_file = facts.get(self.lead.as_str()).is_some_and(|facts| facts.kind == DocumentKind::File);
+        match self.candidate.passages.first() {
+            Some(best) if of_file => &best.document,
+            _ => &self.lead,
+        }
+    }
+
+    /// Why it is here, in words.
+    pub(super) fn why(&self, order: &Order<'_>, weights: &Weights) -> Vec<String> {
+        let parts = self.candidate.parts;
+        let mut why = Vec::new();
+        if parts.semantic > 0.0 {
+            why.push(format!("semantic {:.2}", parts.semantic));
+        }
+        if parts.lexical > 0.0 {
+            let found = self.candidate.passages.first().map_or(0, |best| best.found);
+            let mut words: Vec<(f32, &str)> = order
+                .understood
+                .terms
+                .terms
+                .iter()
+                .enumerate()
+                .filter(|(at, term)| found >> at & 1 == 1 && !term.part)
+                .map(|(at, term)| (weights.of(at), term.word.as_str()))
+                .collect();
+            words.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let words: Vec<&str> = words.into_iter().take(MAX_WORDS).map(|(_, word)| word).collect();
+            let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
+            why.push(format!("lexical {:.2}{words}", parts.lexical));
+        }
+        let weighted = order.weights();
+        if parts.recency * weighted.recency > 0.0 {
+            why.push(format!("recency {:.2}", parts.recency));
+        }
+        if parts.importance * weighted.importance > 0.0 {
+            why.push(format!("importance {:.2}", parts.importance));
+        }
+        if parts.author > 0.0 {
+            why.push("by somebody the query names".to_owned());
+        }
+        if let Some((edge, other)) = &self.neighbour {
+            why.push(if edge.is_empty() { "named in the query".to_owned() } else { format!("{edge} {other}") });
+        }
+        why
+    }
+}
+
+/// What the graph says of the hits.
+#[derive(Default)]
+struct Links {
+    /// Pairs that are one story: an issue and what closed it.
+    same: Vec<(String, String, &'static str)>,
+    /// Neighbours of the strongest hits and of what the query names: whose, by which edge.
+    near: BTreeMap<String, (f32, &'static str, String)>,
+}
+
+impl Engine {
+    /// Ranks candidates, lets neighbours of the strongest gain, and folds what belongs together.
+    pub(super) async fn fold(
+        &self,
+        candidates: BTreeMap<String, Candidate>,
+        order: &mut Order<'_>,
+        filter: &Filter,
+    ) -> Result<Vec<Story>> {
+        let (mut candidates, mut carried) = self.carry(candidates, order, filter).await?;
+        order.complete(&mut candidates);
+        let first = order.ranked(&candidates);
+        let mut looked_up: Vec<NodeId> = first.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
+        looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+        let named = order.understood.named.clone();
+        let engine = self.clone();
+        let links = self.blocking(move || engine.links(&looked_up, &named)).await?;
+        let mut neighbours = HashMap::new();
+        for (id, (gain, edge, other)) in &links.near {
+            if let Some(candidate) = candidates.get_mut(id) {
+                candidate.parts.relationship = *gain;
+                neighbours.insert(id.clone(), (*edge, other.clone()));
+            }
+        }
+        let mut stories: Vec<Story> = Vec::new();
+        let mut leader: HashMap<String, usize> = HashMap::new();
+        for (id, score) in order.ranked(&candidates) {
+            let Some(candidate) = candidates.remove(&id) else { continue };
+            let others = links.same.iter().filter_map(|(a, b, edge)| match () {
+                () if *a == id => Some((b, *edge)),
+                () if *b == id => Some((a, *edge)),
+                () => None,
+            });
+            let others: Vec<_> = others.collect();
+            if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
+                stories[at].join(&id, edge, candidate);
+                leader.insert(id, at);
+                continue;
+            }
+            leader.insert(id.clone(), stories.len());
+            let members = others.iter().map(|(other, relation)| Member { id: (*other).clone(), relation });
+            let members = members.chain(carried.remove(&id).unwrap_or_default());
+            let members = members.collect::<BTreeSet<_>>().into_iter().collect();
+            let neighbour = neighbours.remove(&id);
+            stories.push(Story { lead: id, members, candidate, score, neighbour });
+        }
+        Ok(stories)
+    }
+
+    /// A commit that a merge request carried speaks for that: the strongest become parts of their merge requests,
+    /// which may not have been found themselves. Also returns what became part of what.
+    async fn carry(
+        &self,
+        mut candidates: BTreeMap<String, Candidate>,
+        order: &mut Order<'_>,
+        filter: &Filter,
+    ) -> Result<(BTreeMap<String, Candidate>, HashMap<String, Vec<Member>>)> {
+        let ranked = order.ranked(&candidates).into_iter().filter_map(|(id, _)| id.parse().ok());
+        let commits: Vec<(String, Sha)> = ranked
+            .filter_map(|id| match id {
+                NodeId::Commit { project, sha } => Some((project, sha.parse().ok()?)),
+                _ => None,
+            })
+            .take(LOOKED_UP)
+            .collect();
+        let engine = self.clone();
+        let carriers = self.blocking(move || {
+            let carrier = |(project, sha): (String, Sha)| {
+                let carrier = engine.carriers(&project, sha)?.into_iter().next();
+                Ok(carrier
+                    .map(|carrier| (NodeId::commit(&project, &sha.to_string()).to_string(), carrier.id.to_string())))
+            };
+            commits.into_iter().filter_map(|commit| carrier(commit).transpose()).collect::<Result<Vec<_>>>()
+        });
+        let mut carried: HashMap<String, Vec<Member>> = HashMap::new();
+        let carriers = carriers.await?;
+        let ids: Vec<String> = carriers.iter().map(|(_, carrier)| carrier.clone()).collect();
+        order.facts.extend(facts_of(&self.index(), &ids));
+        for (commit, carrier) in carriers {
+            let Some(facts) = order.facts.get(&carrier).filter(|facts| meets(filter, &carrier, facts)) else {
+                continue;
+            };
+            let Some(own) = candidates.remove(&commit) else { continue };
+            let known = candidates.remove(&carrier).unwrap_or_default();
+            candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
+            carried.entry(carrier).or_default().push(Member { id: commit, relation: Edge::PartOf.name() });
+        }
+        Ok((candidates, carried))
+    }
+
+    fn links(&self, ids: &[NodeId], named: &[NodeId]) -> Result<Links> {
+        let graph = self.graph();
+        let mut links = Links::default();
+        for id in ids {
+            match id {
+                NodeId::Thread(thread) => {
+                    let direction = match thread.kind {
+                        ThreadKind::MergeRequest => Direction::Out,
+                        ThreadKind::Issue => Direction::In,
+                    };
+                    for end in graph.edges(id, direction, Some(Edge::Closes))? {
+                        links.same.push((id_of(id), id_of(&end.other), Edge::Closes.name()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let strongest = ids.iter().take(SEEDS).map(|id| (id, NEAR_STRONG));
+        for (id, gain) in named.iter().map(|id| (id, NEAR_NAMED)).chain(strongest) {
+            for direction in [Direction::Out, Direction::In] {
+                for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {
+                    if is_reference(end.edge) {
+                        links.near.entry(id_of(&end.other)).or_insert_with(|| (gain, end.edge.name(), id_of(id)));
+                    }
+                }
+            }
+        }
+        for id in named {
+            links.near.insert(id_of(id), (1.0, "", String::new()));
+        }
+        Ok(links)
+    }
+}
+
+impl Story {
+    /// Takes in a hit that belongs to it.
+    fn join(&mut self, id: &str, edge: &'static str, other: Candidate) {
+        if !self.members.iter().any(|member| member.id == id) {
+            self.members.push(Member { id: id.to_owned(), relation: edge });
+            self.members.sort();
+        }
+        self.candidate.passages.extend(other.passages);
+    }
+}
+
+/// Edges by which one text leads to another.
+fn is_reference(edge: Edge) -> bool {
+    use Edge::{Closes, Duplicates, Fixes, Mentions, References, RelatesTo, Reverts};
+    matches!(edge, Closes | Mentions | References | RelatesTo | Duplicates | Fixes | Reverts)
+}
