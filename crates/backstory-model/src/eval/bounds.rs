@@ -147,7 +147,7 @@ mod tests {
         );
         assert_eq!(
             wrong(json!({ "fused": { "map": 0.7 } })),
-            "the bound fused map is of no measure that there is: recall@1, recall@3, recall@10, mrr, ndcg@10"
+            "the bound fused map is of no measure that there is: recall@1, recall@3, recall@10, hit@10, mrr, ndcg@10"
         );
         assert_eq!(
             wrong(json!({ "refusal": { "mrr": 0.7 } })),

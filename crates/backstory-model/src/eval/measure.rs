@@ -13,6 +13,9 @@ const CUT: u32 = 10;
 /// written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Measure {
+    /// 1 if any expected source is among the first ten results, else 0.
+    #[serde(rename = "hit@10")]
+    Hit10,
     /// One divided by the rank of the first result that is an expected source, 0 if there is none.
     #[serde(rename = "mrr")]
     Mrr,
@@ -32,11 +35,12 @@ pub enum Measure {
 
 impl Measure {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 5] = [Self::Recall1, Self::Recall3, Self::Recall10, Self::Mrr, Self::Ndcg10];
+    pub const ALL: [Self; 6] = [Self::Recall1, Self::Recall3, Self::Recall10, Self::Hit10, Self::Mrr, Self::Ndcg10];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Hit10 => "hit@10",
             Self::Recall1 => "recall@1",
             Self::Recall3 => "recall@3",
             Self::Recall10 => "recall@10",
@@ -53,11 +57,13 @@ impl Measure {
     /// Its value for a question with at least one expected source. `ranks` has, for each of them, the rank from 1 of
     /// the first result that answers for it.
     pub fn of(self, ranks: &[Option<u32>]) -> f64 {
+        let first = ranks.iter().flatten().min().copied();
         match self {
+            Self::Hit10 => f64::from(u8::from(first.is_some_and(|rank| rank <= CUT))),
             Self::Recall1 => recall(ranks, 1),
             Self::Recall3 => recall(ranks, 3),
             Self::Recall10 => recall(ranks, CUT),
-            Self::Mrr => ranks.iter().flatten().min().map_or(0.0, |&rank| 1.0 / f64::from(rank)),
+            Self::Mrr => first.map_or(0.0, |rank| 1.0 / f64::from(rank)),
             Self::Ndcg10 => ndcg(ranks),
         }
     }
@@ -148,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    fn check(ranks: &[Option<u32>], expected: [f64; 5]) {
+    fn check(ranks: &[Option<u32>], expected: [f64; 6]) {
         for (measure, expected) in Measure::ALL.into_iter().zip(expected) {
             let value = measure.of(ranks);
             assert!((value - expected).abs() < 1e-9, "{} of {ranks:?} is {value}, not {expected}", measure.as_str());
@@ -157,21 +163,21 @@ mod tests {
 
     #[test]
     fn agrees_with_what_was_computed_by_hand() {
-        check(&[Some(1)], [1.0, 1.0, 1.0, 1.0, 1.0]);
-        check(&[Some(3)], [0.0, 1.0, 1.0, 1.0 / 3.0, 0.5]);
-        check(&[None], [0.0; 5]);
-        check(&[Some(11)], [0.0, 0.0, 0.0, 1.0 / 11.0, 0.0]);
+        check(&[Some(1)], [1.0; 6]);
+        check(&[Some(3)], [0.0, 1.0, 1.0, 1.0, 1.0 / 3.0, 0.5]);
+        check(&[None], [0.0; 6]);
+        check(&[Some(11)], [0.0, 0.0, 0.0, 0.0, 1.0 / 11.0, 0.0]);
         // 1 / log2(3) of the ideal 1 + 1 / log2(3).
-        check(&[None, Some(2)], [0.0, 0.5, 0.5, 0.5, 0.386_852_807_234_541_63]);
+        check(&[None, Some(2)], [0.0, 0.5, 0.5, 1.0, 0.5, 0.386_852_807_234_541_63]);
         // 1 + 1 / log2(5) of the same.
-        check(&[Some(4), Some(1)], [0.5, 0.5, 1.0, 1.0, 0.877_215_315_338_049_3]);
-        check(&[Some(2), None, Some(10), None], [0.0, 0.25, 0.5, 0.5, 0.359_147_530_089_665_27]);
+        check(&[Some(4), Some(1)], [0.5, 0.5, 1.0, 1.0, 1.0, 0.877_215_315_338_049_3]);
+        check(&[Some(2), None, Some(10), None], [0.0, 0.25, 0.5, 1.0, 0.5, 0.359_147_530_089_665_27]);
     }
 
     #[test]
     fn a_result_for_two_sources_counts_as_two_in_a_row() {
-        check(&[Some(1), Some(1)], [1.0, 1.0, 1.0, 1.0, 1.0]);
-        check(&[Some(1), Some(1), Some(2)], [2.0 / 3.0, 1.0, 1.0, 1.0, 1.0]);
+        check(&[Some(1), Some(1)], [1.0; 6]);
+        check(&[Some(1), Some(1), Some(2)], [2.0 / 3.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
         assert_eq!(Measure::Ndcg10.of(&[Some(2), Some(2)]), Measure::Ndcg10.of(&[Some(2), Some(3)]));
     }
 

@@ -95,9 +95,6 @@ enum AskedLeg {
     Fused,
 }
 
-/// In the order in which they are told.
-const LEGS: [Leg; 4] = [Leg::Lexical, Leg::Semantic, Leg::Graph, Leg::Fused];
-
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Printed {
@@ -115,7 +112,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let project = args.project.clone().or(file.project.take());
     let all = args.kinds.is_empty();
     keep_kinds(args, &mut file)?;
-    let wanted = if args.legs.is_empty() { LEGS.to_vec() } else { legs(&args.legs) };
+    let wanted = if args.legs.is_empty() { Leg::ALL.to_vec() } else { legs(&args.legs) };
 
     let client = Client::open(session, "eval", || Ok(())).await?;
     repos::require_projects(session, &client, project.as_slice()).await?;
@@ -170,7 +167,7 @@ fn legs(asked: &[AskedLeg]) -> Vec<Leg> {
         AskedLeg::Fused => Leg::Fused,
     };
     let asked: Vec<Leg> = asked.iter().map(leg).collect();
-    LEGS.into_iter().filter(|leg| asked.contains(leg)).collect()
+    Leg::ALL.into_iter().filter(|leg| asked.contains(leg)).collect()
 }
 
 /// A share, 0 to 1.

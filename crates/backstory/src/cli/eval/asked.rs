@@ -77,7 +77,9 @@ pub(super) async fn ask(
     let mut found = None;
     for (batch, asked) in questions.chunks(AT_ONCE).enumerate() {
         let (done, total) = (batch * AT_ONCE, questions.len());
-        progress.show(&Step { phase: "questions", done: done as u64, total: Some(total as u64), note: None });
+        if done > 0 {
+            progress.show(&Step { phase: "questions", done: done as u64, total: Some(total as u64), note: None });
+        }
         let Data { evaluate } = client.run(EVALUATE, variables(asked, project.as_deref(), legs, depth)).await?;
         let Evaluation { project: of, index, warnings, questions: evaluated } = evaluate;
         // The next ones are about the same project.

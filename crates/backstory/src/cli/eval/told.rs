@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 
 use backstory_engine::model::eval::{Drift, Leg, Measure, Refusal, Report, Scored};
 
-use super::{LEGS, asked::Found, compared::Compared};
+use super::{asked::Found, compared::Compared};
 use crate::{
     cli::Session,
     failure::Result,
     output::{FAINT, STRONG, counted, plain},
 };
 
-/// The measures, in the order in which they are told.
-const MEASURES: [Measure; 5] = [Measure::Recall1, Measure::Recall3, Measure::Recall10, Measure::Mrr, Measure::Ndcg10];
-
 /// Tells how well each leg does, each kind of question, and what was missed.
 pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Leg) -> Result<()> {
     let terminal = &session.terminal;
     let unanswerable = report.questions - report.answerable;
     terminal.line(format_args!(
-        "{} about {}, {} without an answer; {FAINT}{} documents, {} with vectors of {}, ranking {}{FAINT:#}",
+        "{} about {}, {} without an answer; means with 95 % intervals {FAINT}({} documents, {} with vectors of {}, \
+         ranking {}){FAINT:#}",
         counted(report.questions as u64, "question", "questions"),
         found.project,
         unanswerable,
@@ -29,7 +27,7 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Le
         found.index.ranking,
     ))?;
     terminal.line("")?;
-    let told = LEGS.iter().filter_map(|leg| Some((leg.as_str().to_owned(), report.legs.get(leg)?)));
+    let told = Leg::ALL.iter().filter_map(|leg| Some((leg.as_str().to_owned(), report.legs.get(leg)?)));
     table(session, "leg", told.map(|(leg, scored)| (leg, None, scored)))?;
     if report.kinds.len() > 1 {
         terminal.line("")?;
@@ -61,7 +59,7 @@ fn table<'a>(
             counted = true;
             line.push(questions.to_string());
         }
-        line.extend(MEASURES.iter().map(|measure| measured(scored, *measure)));
+        line.extend(Measure::ALL.into_iter().map(|measure| measured(scored, measure)));
         if questions.is_none() {
             line.push(format!("{:.0}/{:.0} ms", scored.latency_ms.p50, scored.latency_ms.p95));
         }
@@ -71,7 +69,7 @@ fn table<'a>(
     if counted {
         headings.push("questions");
     }
-    headings.extend(MEASURES.iter().map(|measure| measure.as_str()));
+    headings.extend(Measure::ALL.map(Measure::as_str));
     if !counted {
         headings.push("p50/p95");
     }
@@ -79,10 +77,11 @@ fn table<'a>(
     Ok(session.terminal.table(&headings, &numbers, lines)?)
 }
 
-/// `0.673 [0.54, 0.80]`
+/// `0.673 (.54-.80)`
 fn measured(scored: &Scored, measure: Measure) -> String {
     scored.measures.get(&measure).map_or_else(String::new, |estimate| {
-        format!("{:.3} [{:.2}, {:.2}]", estimate.mean, estimate.low, estimate.high)
+        let end = |value: f64| format!("{value:.2}").trim_start_matches('0').to_owned();
+        format!("{:.3} ({}-{})", estimate.mean, end(estimate.low), end(estimate.high))
     })
 }
 
