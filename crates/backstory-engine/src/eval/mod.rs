@@ -1,6 +1,7 @@
 //! How good search is: questions whose answers are known are asked, and it is seen where the answers stand.
 
 mod linked;
+mod pairs;
 mod ranked;
 mod sources;
 

@@ -5,6 +5,7 @@ mod bounds;
 mod drift;
 mod file;
 mod measure;
+mod pairs;
 mod report;
 mod source;
 
@@ -14,6 +15,7 @@ pub use bounds::{Bounds, REFUSAL};
 pub use drift::{Drift, IndexState, MeasureChange, Moved, Snapshot, SnapshotLeg, TOP};
 pub use file::{MAX_EXPECTED, MAX_FILE, MAX_NAME, MAX_QUESTIONS, MAX_TEXT, QuestionFile, read};
 pub use measure::{Estimate, Measure, RESAMPLES, estimate, percentile};
+pub use pairs::{CurvePoint, MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs};
 pub use report::{Answer, Answered, Latency, Miss, Ranked, Refusal, Report, Scored};
 pub use source::{InvalidSource, Source};
 
