@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     edge::Edge,
-    entity::{Item, ItemKind},
+    entity::{Item, ItemKind, State, Thread},
     eval::{MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs},
     filter::Filter,
     id::{NodeId, ThreadId},
@@ -42,7 +42,7 @@ impl Engine {
             if kept.len() == count {
                 break;
             }
-            self.add_commits(&mut pair).await?;
+            self.add_commits(&project, &mut pair).await?;
             if pair.kind != PairKind::Identifier || self.is_only_there(&project, &pair).await? {
                 kept.push(pair);
             }
@@ -73,41 +73,43 @@ impl Engine {
 
     /// What questions can be made from.
     async fn pair_sources(&self, project: &str) -> Result<Vec<PairSource>> {
-        let mut threads: Vec<(ThreadId, String, String)> = Vec::new();
+        let mut threads: Vec<(ThreadId, Thread)> = Vec::new();
         for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
             let parts = self.project_parts(kind, BTreeSet::from([project.to_owned()])).await?;
             threads.extend(parts.into_values().flatten().filter_map(|item| match item {
-                Item::Issue(issue) => Some((issue.id, issue.thread.title, issue.thread.description)),
-                Item::MergeRequest(mr) => Some((mr.id, mr.thread.title, mr.thread.description)),
+                Item::Issue(issue) => Some((issue.id, issue.thread)),
+                Item::MergeRequest(mr) => Some((mr.id, mr.thread)),
                 _ => None,
             }));
         }
-        threads.sort();
+        threads.sort_by(|a, b| a.0.cmp(&b.0));
         threads.truncate(MAX_SOURCES);
-        let ids: Vec<ThreadId> = threads.iter().map(|(id, ..)| id.clone()).collect();
+        let ids: Vec<ThreadId> = threads.iter().map(|(id, _)| id.clone()).collect();
         let mut notes = self.discussions(ids.clone()).await?;
         let nodes = ids.into_iter().map(NodeId::Thread).collect();
         let closed = self.edges(nodes, Direction::Out, Some(Edge::Closes)).await?;
-        let source = |((id, title, description), edges): ((ThreadId, String, String), Vec<_>)| {
+        let source = |((id, thread), edges): ((ThreadId, Thread), Vec<_>)| {
             let said = notes.remove(&id).unwrap_or_default().into_iter().flat_map(|discussion| discussion.notes);
-            let texts = std::iter::once(description).chain(said.map(|note| note.body)).collect();
+            let texts = std::iter::once(thread.description).chain(said.map(|note| note.body)).collect();
             let issue = |end: backstory_store::graph::EdgeEnd| match end.other {
                 NodeId::Thread(issue) if issue.project == project => Some(issue),
                 _ => None,
             };
-            PairSource { id, title, texts, closes: edges.into_iter().filter_map(issue).collect() }
+            let closes = edges.into_iter().filter_map(issue).collect();
+            PairSource { id, title: thread.title, texts, closes, closed: thread.state == State::Closed }
         };
         Ok(threads.into_iter().zip(closed).map(source).collect())
     }
 
     /// The commits of a story say the same once more.
-    async fn add_commits(&self, pair: &mut Pair) -> Result<()> {
+    async fn add_commits(&self, project: &str, pair: &mut Pair) -> Result<()> {
         let nodes: Vec<NodeId> = pair.evidence.iter().filter_map(|id| id.parse().ok()).collect();
         let mut commits = BTreeSet::new();
         for direction in [Direction::Out, Direction::In] {
             let edges = self.edges(nodes.clone(), direction, None).await?;
             let ends = edges.into_iter().flatten().map(|end| end.other);
-            commits.extend(ends.filter(|end| matches!(end, NodeId::Commit { .. })).map(|commit| commit.to_string()));
+            let own = |end: &NodeId| matches!(end, NodeId::Commit { project: of, .. } if of == project);
+            commits.extend(ends.filter(own).map(|commit| commit.to_string()));
         }
         pair.evidence.extend(commits);
         Ok(())

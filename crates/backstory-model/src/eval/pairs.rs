@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::Random;
 use crate::{
-    id::{ThreadId, ThreadKind},
+    id::{ThreadId, ThreadKind, is_sha},
     text::words,
 };
 
@@ -46,8 +46,10 @@ pub struct PairSource {
     pub title: String,
     /// The description and the notes of people, each in Markdown.
     pub texts: Vec<String>,
-    /// Issues that it closes.
+    /// Issues that it closes, or will.
     pub closes: Vec<ThreadId>,
+    /// Whether it is closed itself.
+    pub closed: bool,
 }
 
 /// A question with what answers it.
@@ -124,8 +126,10 @@ pub fn pairs(sources: &[PairSource], count: usize, seed: u64) -> Vec<Pair> {
     sources.dedup_by(|a, b| a.id == b.id);
     let corpus = Corpus::of(&sources);
     let mut kinds: BTreeMap<PairKind, Vec<Pair>> = BTreeMap::new();
+    let mut asked = BTreeSet::new();
     for source in &sources {
-        for (kind, question) in corpus.questions(source) {
+        let new = corpus.questions(source).into_iter().filter(|(_, question)| asked.insert(question.clone()));
+        for (kind, question) in new.collect::<Vec<_>>() {
             let evidence = corpus.evidence(&source.id);
             kinds.entry(kind).or_default().push(Pair { kind, question, evidence });
         }
@@ -149,6 +153,8 @@ pub fn pairs(sources: &[PairSource], count: usize, seed: u64) -> Vec<Pair> {
 struct Corpus {
     /// The first issue or merge request of the story that each is of.
     stories: BTreeMap<ThreadId, ThreadId>,
+    /// Those that are closed.
+    closed: BTreeSet<ThreadId>,
     /// The only story that has a word, in lower case, or an identifier, as it is; none if several have it.
     words: BTreeMap<String, Option<ThreadId>>,
     identifiers: BTreeMap<String, Option<ThreadId>>,
@@ -156,7 +162,12 @@ struct Corpus {
 
 impl Corpus {
     fn of(sources: &[&PairSource]) -> Self {
-        let mut corpus = Self { stories: BTreeMap::new(), words: BTreeMap::new(), identifiers: BTreeMap::new() };
+        let mut corpus = Self {
+            stories: BTreeMap::new(),
+            closed: sources.iter().filter(|source| source.closed).map(|source| source.id.clone()).collect(),
+            words: BTreeMap::new(),
+            identifiers: BTreeMap::new(),
+        };
         for source in sources {
             for other in &source.closes {
                 corpus.join(&source.id, other);
@@ -214,7 +225,7 @@ impl Corpus {
         }
         if source.id.kind == ThreadKind::MergeRequest {
             let closed = |issue: &ThreadId| (PairKind::Link, format!("Which merge request closed {}?", issue.short()));
-            questions.extend(source.closes.iter().map(closed));
+            questions.extend(source.closes.iter().filter(|issue| self.closed.contains(issue)).map(closed));
         }
         let distinctive = |sentence: &&str| {
             let words = words(sentence);
@@ -289,6 +300,9 @@ const JOINTS: [&str; 13] = [
     " per ",
 ];
 
+/// Words that belong to such a verb and not to its object.
+const PARTICLES: [&str; 5] = ["up ", "out ", "off ", "down ", "back "];
+
 /// `Why was the cart renamed to basket?` of `refactor: Rename the cart to basket`; none of a title that begins otherwise.
 fn why(title: &str) -> Option<String> {
     let mut title = title.trim().trim_end_matches('.');
@@ -302,7 +316,8 @@ fn why(title: &str) -> Option<String> {
     let object = object.trim();
     let many = object.ends_with('s') && !object.ends_with("ss");
     let be = if many { "were" } else { "was" };
-    (object.len() > 2).then(|| format!("Why {be} {object} {done}{}?", rest.trim_end()))
+    let particle = PARTICLES.iter().any(|particle| object.starts_with(particle));
+    (object.len() > 2 && !particle).then(|| format!("Why {be} {object} {done}{}?", rest.trim_end()))
 }
 
 /// Words with an underscore or a hump within.
@@ -315,7 +330,11 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
             && word.starts_with(|c: char| c.is_ascii_alphabetic())
             && (word.trim_matches('_').contains('_') || hump())
     };
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(is_identifier)
+    words_of(text).filter(is_identifier)
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 /// Sentences of plain words, neither quoted from others nor code.
@@ -328,7 +347,10 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     });
     let plain = |sentence: &&str| {
         let words = sentence.split_whitespace().count();
+        let names_commit =
+            || words_of(sentence).any(|word| word.contains(|c: char| c.is_ascii_digit()) && is_sha(word));
         SENTENCE.contains(&words)
+            && !names_commit()
             && sentence.starts_with(|c: char| c.is_uppercase())
             && !sentence.contains(['`', '"', '?', '[', '*', '<', '@', '#'])
             && !sentence.contains("://")
@@ -346,6 +368,7 @@ mod tests {
             title: title.to_owned(),
             texts: texts.iter().map(|text| (*text).to_owned()).collect(),
             closes: closes.iter().map(|iid| ThreadId::issue("acme/shop", *iid)).collect(),
+            closed: true,
         }
     }
 
@@ -401,6 +424,7 @@ mod tests {
         check("Draft: ci: drop old runners", Some("Why were old runners dropped?"));
         check("Add process", Some("Why was process added?"));
         check("Search shows products that are out of stock", None);
+        check("Split up the cart", None);
         check("Fix", None);
         check("", None);
     }

@@ -51,6 +51,9 @@ FILE is a list of questions, or an object with 'questions', 'project' and 'bound
 of those, src/auth.rs, src/auth.rs#login, src/auth/ or docs/**; [] if nothing answers. A question with 'path' and
 'line_text' or 'symbol' is traced from there by the graph. Other fields are ignored.
 
+recall@N is the share of the expected sources among the first N results, hit@10 the share of questions with any of them
+among the first ten, mrr the mean of one divided by the rank of the first; brackets hold 95 % intervals.
+
 The exit code is 1 if a bound is not met, or a measure is lower than in the snapshot by more than the tolerance.")]
 pub(super) struct Args {
     /// The questions, as YAML or JSON
