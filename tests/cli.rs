@@ -41,6 +41,7 @@ fn help_tells_what_there_is() {
           why          Explain why code is as it is: the commit, merge request, discussion and issue behind it
           history      Show what happened to a file or code entity, under all its names, the newest change first
           entity       Show a function, type or other code entity: where it is, who changed it, what uses it
+          eval         Measure how well search answers questions whose answers are known
           stats        Show how much there is of everything, and how much of it search by meaning covers
           check        Check that everything that is stored is sound and agrees
           rebuild      Make the graph, the index or both anew from what is stored, without a network

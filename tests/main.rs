@@ -3,6 +3,7 @@
 
 mod cli;
 mod cli_bad_input;
+mod cli_eval;
 mod cli_repositories;
 mod cli_search;
 mod cli_serve;

@@ -48,7 +48,13 @@ async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
 async fn searches(engine: &Engine, vocabulary: &Vocabulary, name: &str, mode: Mode, filter: &Filter) -> Outcome<()> {
     let mut times = vec![];
     for number in 0..WARM_UP + QUERIES {
-        let request = SearchRequest { query: question(vocabulary, number), filter: filter.clone(), mode, limit: LIMIT };
+        let request = SearchRequest {
+            query: question(vocabulary, number),
+            filter: filter.clone(),
+            mode,
+            limit: LIMIT,
+            ranking: None,
+        };
         let start = Instant::now();
         let found = engine.search(request).await?;
         if number >= WARM_UP {

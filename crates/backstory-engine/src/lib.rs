@@ -6,6 +6,7 @@ pub mod code;
 pub mod embed;
 mod embedding;
 pub mod error;
+pub mod eval;
 mod project;
 pub mod read;
 mod rebuild;

@@ -1,6 +1,6 @@
 //! What the use cases are told: forges, embedding, search. The binary reads them from a file and the environment.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, fmt};
 
 use backstory_model::score::{Parts, Profile};
 use backstory_sources::forge;
@@ -34,6 +34,16 @@ pub struct Ranking {
     pub profile: Profile,
     /// What each part counts, 0 to 1: that of the profile, unless it is set.
     pub weights: Parts,
+}
+
+impl fmt::Display for Ranking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.profile.as_str())?;
+        for (name, weight) in self.weights.named().into_iter().filter(|(_, weight)| *weight > 0.0) {
+            write!(f, " {name} {weight}")?;
+        }
+        Ok(())
+    }
 }
 
 impl From<Profile> for Ranking {

@@ -11,6 +11,7 @@ pub mod digest;
 pub mod document;
 pub mod edge;
 pub mod entity;
+pub mod eval;
 pub mod filter;
 pub mod id;
 pub mod lineage;

@@ -206,6 +206,11 @@ fn in_url(url: &str, context: Context<'_>) -> Vec<NodeId> {
     parse_url(url, context).unwrap_or_default()
 }
 
+/// The issue, merge request or commit that an address is of.
+pub(crate) fn in_address(url: &str, context: Context<'_>) -> Option<NodeId> {
+    parse_url(url, context)?.into_iter().next()
+}
+
 fn parse_url(url: &str, context: Context<'_>) -> Option<Vec<NodeId>> {
     let url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '*', '_']);
     let path = url.strip_prefix(context.forge_url)?.strip_prefix('/')?;

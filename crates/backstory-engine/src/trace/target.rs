@@ -53,7 +53,7 @@ pub enum Target {
 pub(crate) struct Place {
     pub(super) entry: RepositoryEntry,
     pub(super) repository: Arc<Repository>,
-    pub(super) objects: Arc<Objects>,
+    pub(crate) objects: Arc<Objects>,
     pub(crate) commit: Sha,
     /// The branch whose head it is, if its lineage is kept.
     branch: Option<String>,
@@ -210,7 +210,7 @@ impl Engine {
     }
 
     /// The entity of that name in a file, with the file's analysis at that commit.
-    pub(super) fn symbol(&self, place: &Place, path: &str, name: &str) -> Result<Entity> {
+    pub(crate) fn symbol(&self, place: &Place, path: &str, name: &str) -> Result<Entity> {
         let analysis = self.analysis(place, path)?;
         let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
         let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;

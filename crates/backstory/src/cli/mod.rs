@@ -8,6 +8,7 @@ mod count;
 mod doctor;
 mod embed;
 mod entity;
+mod eval;
 mod history;
 mod init;
 mod list;
@@ -105,6 +106,7 @@ enum Command {
     Why(why::Args),
     History(history::Args),
     Entity(entity::Args),
+    Eval(eval::Args),
     Stats(stats::Args),
     Check(check::Args),
     Rebuild(rebuild::Args),
@@ -194,6 +196,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Why(args) => why::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
+        Command::Eval(args) => eval::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
         Command::Check(args) => check::run(session, &args).await,
         Command::Rebuild(args) => rebuild::run(session, &args).await,

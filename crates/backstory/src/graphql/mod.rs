@@ -6,6 +6,7 @@ mod code;
 mod conversation;
 mod document;
 mod edge;
+mod evaluation;
 mod guard;
 mod issue;
 mod limits;

@@ -5,10 +5,11 @@ use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
 
 use super::{
     conversation::Discussion,
+    evaluation::{self, Evaluation, EvaluationQuestion},
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
-    names::SearchMode,
+    names::{SearchLeg, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
@@ -173,6 +174,21 @@ impl Query {
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
         search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), ranking, first).await
+    }
+
+    /// Asks questions whose answers are known and tells where the expected sources stand in what is found, which is how
+    /// good search is.
+    #[graphql(complexity = "evaluation::cost(questions.len(), child_complexity)")]
+    async fn evaluate(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The questions, 1 to 20.")] questions: Vec<EvaluationQuestion>,
+        #[graphql(desc = "Full path of the project that they are about; may be absent where there is only one.")]
+        project: Option<String>,
+        #[graphql(desc = "The ways of finding an answer; all if absent.")] legs: Option<Vec<SearchLeg>>,
+        #[graphql(desc = "How many results of each leg are looked at, 1 to 100; 50 if absent.")] depth: Option<i32>,
+    ) -> Result<Evaluation> {
+        evaluation::evaluate(ctx, questions, project, legs, depth).await
     }
 
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the

@@ -1,0 +1,177 @@
+//! How good search is: questions whose answers are known are asked, and it is seen where the answers stand.
+
+mod linked;
+mod pairs;
+mod ranked;
+mod sources;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+
+use backstory_model::{
+    eval::{Answer, IndexState, Leg, MAX_EXPECTED, Question, Ranked, Source, TOP},
+    score::Profile,
+};
+
+use self::ranked::Found;
+use crate::{
+    Engine,
+    error::{Error, Result},
+    search::{MAX_LIMIT, Mode},
+};
+
+/// Most questions that are asked at once.
+pub const MAX_ASKED: usize = 20;
+/// How many results of each leg are looked at, unless the request says.
+pub const DEFAULT_DEPTH: usize = 50;
+/// Most results of each leg that are looked at.
+pub const MAX_DEPTH: usize = MAX_LIMIT;
+
+/// What to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluationRequest {
+    /// Full path of the project that the questions are about; may be absent where there is only one.
+    pub project: Option<String>,
+    /// The questions, at most [`MAX_ASKED`].
+    pub questions: Vec<Question>,
+    /// The legs to ask.
+    pub legs: Vec<Leg>,
+    /// How many results of each leg are looked at, 1 to [`MAX_DEPTH`].
+    pub depth: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// Full path of the project.
+    pub project: String,
+    /// The index that was asked.
+    pub state: IndexState,
+    /// What the reader must know, each once.
+    pub warnings: Vec<String>,
+    /// For each question, in their order.
+    pub questions: Vec<Evaluated>,
+}
+
+/// What was found for a question.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// Expected sources that are not in the index: nothing can find them.
+    pub unknown: Vec<String>,
+    /// Whether it is refused to answer; nothing as long as nothing answers questions.
+    pub refused: Option<bool>,
+    /// What each leg found, with the first [`TOP`] results.
+    pub legs: BTreeMap<Leg, Answer>,
+}
+
+impl Engine {
+    /// Asks questions and sees where their expected sources stand.
+    ///
+    /// # Errors
+    /// A question or the project is wrong, or a store failed.
+    pub async fn evaluate(&self, request: EvaluationRequest) -> Result<Evaluation> {
+        check(&request)?;
+        let project = self.project_of_questions(request.project.as_deref()).await?;
+        let mut warnings = BTreeSet::new();
+        let mut questions = Vec::with_capacity(request.questions.len());
+        for question in &request.questions {
+            let sources = self.sources(&project, question).await?;
+            let mut legs = BTreeMap::new();
+            for &leg in &request.legs {
+                let started = Instant::now();
+                let mut found = self.leg(&project, question, leg, request.depth, &mut warnings).await?;
+                let took_ms = started.elapsed().as_secs_f64() * 1000.0;
+                found.truncate(request.depth);
+                legs.insert(leg, answer(found, &sources, took_ms));
+            }
+            let refused = self.refuses(&project, &question.question).await?;
+            let unknown = self.unknown(&question.gold, sources).await?;
+            questions.push(Evaluated { unknown, refused, legs });
+        }
+        let state = self.index_state();
+        Ok(Evaluation { project, state, warnings: warnings.into_iter().collect(), questions })
+    }
+
+    async fn leg(
+        &self,
+        project: &str,
+        question: &Question,
+        leg: Leg,
+        depth: usize,
+        warnings: &mut BTreeSet<String>,
+    ) -> Result<Vec<Found>> {
+        let mode = match leg {
+            Leg::Graph => return self.linked(project, question, warnings).await,
+            Leg::Fused => (Mode::Hybrid, None),
+            Leg::Lexical => (Mode::Lexical, None),
+            Leg::Rrf => (Mode::Hybrid, Some(Profile::Rrf)),
+            Leg::Semantic => (Mode::Semantic, None),
+        };
+        self.ranked(project, &question.question, mode, depth, warnings).await
+    }
+
+    /// Whether it is refused to answer a question; nothing as long as nothing answers questions.
+    async fn refuses(&self, _project: &str, _question: &str) -> Result<Option<bool>> {
+        Ok(None)
+    }
+
+    /// The project that is named, or the only one.
+    async fn project_of_questions(&self, named: Option<&str>) -> Result<String> {
+        let known = self.known_projects().await?;
+        let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        match named {
+            Some(named) if known.contains(named) => Ok(named.to_owned()),
+            Some(named) => Err(Error::invalid(format!("{named} is not known; known projects: {}", all()))),
+            None if known.len() == 1 => Ok(all()),
+            None if known.is_empty() => {
+                Err(Error::invalid("there is no project to ask about; configure one, or 'backstory add' a repository"))
+            }
+            None => {
+                Err(Error::invalid(format!("the questions name no project; say which one they are about: {}", all())))
+            }
+        }
+    }
+
+    fn index_state(&self) -> IndexState {
+        let coverage = self.coverage();
+        IndexState {
+            documents: coverage.documents,
+            embedded: coverage.embedded,
+            model: self.embedder().model().to_owned(),
+            ranking: self.settings().ranking.to_string(),
+        }
+    }
+}
+
+fn check(request: &EvaluationRequest) -> Result<()> {
+    if request.questions.is_empty() || request.questions.len() > MAX_ASKED {
+        let count = request.questions.len();
+        return Err(Error::invalid(format!("{count} questions were given; 1 to {MAX_ASKED} can be asked at once")));
+    }
+    if request.legs.is_empty() {
+        return Err(Error::invalid("no leg was named; name at least one"));
+    }
+    if request.depth == 0 || request.depth > MAX_DEPTH {
+        return Err(Error::invalid(format!("the depth is {}; it must be 1 to {MAX_DEPTH}", request.depth)));
+    }
+    match request.questions.iter().find(|question| question.gold.len() > MAX_EXPECTED) {
+        Some(question) => Err(Error::invalid(format!(
+            "question {} expects {} sources; at most {MAX_EXPECTED} are looked for",
+            question.id,
+            question.gold.len()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn answer(found: Vec<Found>, sources: &[Source], took_ms: f64) -> Answer {
+    let rank = |source: &Source| {
+        let answers = |found: &Found| found.nodes.iter().any(|node| source.is(node));
+        found.iter().position(answers).and_then(|place| u32::try_from(place + 1).ok())
+    };
+    let ranks = sources.iter().map(rank).collect();
+    let shown = |found: Found| Ranked { id: found.id, title: found.title, score: found.score };
+    Answer { ranks, results: found.into_iter().take(TOP).map(shown).collect(), took_ms }
+}

@@ -1,0 +1,134 @@
+//! Questions made from the project itself, with what answers them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    edge::Edge,
+    entity::{Item, ItemKind, State, Thread},
+    eval::{MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs},
+    filter::Filter,
+    id::{NodeId, ThreadId},
+};
+use backstory_store::graph::Direction;
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+/// What the drawing of questions begins with.
+const SEED: u64 = 0x9a17;
+/// Most issues and merge requests that questions are made from, those with the lowest numbers.
+const MAX_SOURCES: usize = 20_000;
+/// Documents with an identifier that are looked at, to see whether other stories have it too.
+const MAX_WITH_IDENTIFIER: usize = 20;
+/// How many more questions are made than wanted, as some have answers elsewhere.
+const SPARE: usize = 2;
+
+impl Engine {
+    /// At most `count` questions about a project, the same every time, each with the issues, merge requests and commits
+    /// that answer it.
+    ///
+    /// # Errors
+    /// There is no such project, the count is 0 or above [`MAX_PAIRS`], or a store failed.
+    pub async fn question_pairs(&self, project: Option<&str>, count: usize) -> Result<Vec<Pair>> {
+        if count == 0 || count > MAX_PAIRS {
+            return Err(Error::invalid(format!("{count} pairs were asked for; it must be 1 to {MAX_PAIRS}")));
+        }
+        let project = self.project_of_questions(project).await?;
+        let sources = self.pair_sources(&project).await?;
+        let mut kept = Vec::new();
+        for mut pair in pairs(&sources, count.saturating_mul(SPARE).min(MAX_PAIRS), SEED) {
+            if kept.len() == count {
+                break;
+            }
+            self.add_commits(&project, &mut pair).await?;
+            if pair.kind != PairKind::Identifier || self.is_only_there(&project, &pair).await? {
+                kept.push(pair);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Asks every question with everything and without what answers it; nothing as long as nothing answers questions.
+    ///
+    /// # Errors
+    /// Those of [`question_pairs`](Self::question_pairs).
+    pub async fn evaluate_pairs(&self, project: Option<&str>, count: usize) -> Result<Option<PairReport>> {
+        let mut verdicts = Vec::new();
+        for pair in self.question_pairs(project, count).await? {
+            let before = self.verdict(&pair.question, &[]).await?;
+            let after = self.verdict(&pair.question, &pair.evidence).await?;
+            let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+            verdicts.push((before, after));
+        }
+        Ok(Some(PairReport::of(&verdicts)))
+    }
+
+    /// How a question is answered without some issues, merge requests and commits; nothing as long as nothing answers
+    /// questions.
+    async fn verdict(&self, _question: &str, _excluded: &[String]) -> Result<Option<Verdict>> {
+        Ok(None)
+    }
+
+    /// What questions can be made from.
+    async fn pair_sources(&self, project: &str) -> Result<Vec<PairSource>> {
+        let mut threads: Vec<(ThreadId, Thread)> = Vec::new();
+        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+            let parts = self.project_parts(kind, BTreeSet::from([project.to_owned()])).await?;
+            threads.extend(parts.into_values().flatten().filter_map(|item| match item {
+                Item::Issue(issue) => Some((issue.id, issue.thread)),
+                Item::MergeRequest(mr) => Some((mr.id, mr.thread)),
+                _ => None,
+            }));
+        }
+        threads.sort_by(|a, b| a.0.cmp(&b.0));
+        threads.truncate(MAX_SOURCES);
+        let ids: Vec<ThreadId> = threads.iter().map(|(id, _)| id.clone()).collect();
+        let mut notes = self.discussions(ids.clone()).await?;
+        let nodes = ids.into_iter().map(NodeId::Thread).collect();
+        let closed = self.edges(nodes, Direction::Out, Some(Edge::Closes)).await?;
+        let source = |((id, thread), edges): ((ThreadId, Thread), Vec<_>)| {
+            let said = notes.remove(&id).unwrap_or_default().into_iter().flat_map(|discussion| discussion.notes);
+            let texts = std::iter::once(thread.description).chain(said.map(|note| note.body)).collect();
+            let issue = |end: backstory_store::graph::EdgeEnd| match end.other {
+                NodeId::Thread(issue) if issue.project == project => Some(issue),
+                _ => None,
+            };
+            let closes = edges.into_iter().filter_map(issue).collect();
+            PairSource { id, title: thread.title, texts, closes, closed: thread.state == State::Closed }
+        };
+        Ok(threads.into_iter().zip(closed).map(source).collect())
+    }
+
+    /// The commits of a story say the same once more.
+    async fn add_commits(&self, project: &str, pair: &mut Pair) -> Result<()> {
+        let nodes: Vec<NodeId> = pair.evidence.iter().filter_map(|id| id.parse().ok()).collect();
+        let mut commits = BTreeSet::new();
+        for direction in [Direction::Out, Direction::In] {
+            let edges = self.edges(nodes.clone(), direction, None).await?;
+            let ends = edges.into_iter().flatten().map(|end| end.other);
+            let own = |end: &NodeId| matches!(end, NodeId::Commit { project: of, .. } if of == project);
+            commits.extend(ends.filter(own).map(|commit| commit.to_string()));
+        }
+        pair.evidence.extend(commits);
+        Ok(())
+    }
+
+    /// Whether no document beside the evidence has the identifier that a question is about.
+    async fn is_only_there(&self, project: &str, pair: &Pair) -> Result<bool> {
+        let identifier = pair.question.trim_end_matches('?').rsplit(' ').next().unwrap_or_default();
+        let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+        let index = self.index();
+        let hits = index.lexical(identifier, &filter, MAX_WITH_IDENTIFIER).await?;
+        let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
+        let wholes: BTreeMap<String, String> = index
+            .facts(ids.iter().map(String::as_str))
+            .into_iter()
+            .map(|(id, facts)| (id.to_owned(), facts.thread.to_string()))
+            .collect();
+        let elsewhere = |id: &String| wholes.get(id).is_none_or(|whole| !pair.evidence.contains(whole));
+        let others: Vec<String> = ids.iter().filter(|id| elsewhere(id)).cloned().collect();
+        Ok(!index.documents(&others).await?.iter().any(|document| document.text.contains(identifier)))
+    }
+}

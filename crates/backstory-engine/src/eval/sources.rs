@@ -1,0 +1,57 @@
+//! What the questions expect, and whether there is such a thing.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    entity::ItemKind,
+    eval::{Question, Source},
+    reference::{Context, Forge},
+};
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+impl Engine {
+    /// The sources that a question expects.
+    pub(super) async fn sources(&self, project: &str, question: &Question) -> Result<Vec<Source>> {
+        let (engine, name) = (self.clone(), project.to_owned());
+        let forge_url = self.blocking(move || engine.forge_url(&name)).await?;
+        let context = Context { forge: Forge::GitLab, project, forge_url: &forge_url };
+        let parse = |text: &String| Source::parse(text, context);
+        let sources = question.gold.iter().map(parse).collect::<std::result::Result<_, _>>();
+        sources.map_err(|error| Error::invalid(format!("question {}: {error}", question.id)))
+    }
+
+    /// Address of the forge of a project; empty if it has none.
+    fn forge_url(&self, project: &str) -> Result<String> {
+        match self.ledger().item(project, ItemKind::Project, "project")? {
+            Some(_) => Ok(self.origin(project)?.forge_url.clone()),
+            None => Ok(self.repository_record(project)?.map(|known| known.forge_url.clone()).unwrap_or_default()),
+        }
+    }
+
+    /// Those of the expected sources, as they stand in the file, that are not in the index.
+    pub(super) async fn unknown(&self, gold: &[String], sources: Vec<Source>) -> Result<Vec<String>> {
+        let mut unknown = Vec::new();
+        for (text, source) in gold.iter().zip(sources) {
+            let known = match source {
+                Source::Node(node) => {
+                    let node = self.whole(node).await?;
+                    self.known(vec![node.clone()]).await? == BTreeSet::from([node])
+                }
+                Source::Below { project, directory } => {
+                    let files = move |ledger: &backstory_store::ledger::Ledger| {
+                        ledger.keys_beginning(&project, ItemKind::File, &directory, 1)
+                    };
+                    !self.ledger_step(files).await?.is_empty()
+                }
+            };
+            if !known {
+                unknown.push(text.clone());
+            }
+        }
+        Ok(unknown)
+    }
+}

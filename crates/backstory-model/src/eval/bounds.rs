@@ -1,0 +1,157 @@
+//! What the measures of a file must reach.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Leg, Measure, Refusal, Report};
+
+/// What bounds of refusals stand under.
+pub const REFUSAL: &str = "refusal";
+
+/// What the measures must reach.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// The least of each measure of each leg.
+    pub legs: BTreeMap<Leg, BTreeMap<Measure, f64>>,
+    /// Of refusals: the least precision and recall, the most false ones.
+    pub refusal: BTreeMap<&'static str, f64>,
+}
+
+/// A share of the questions, as a report tells it of refusals.
+type Share = fn(&Refusal) -> Option<f64>;
+
+/// What is measured of refusals, and whether more of it is better.
+const REFUSALS: [(&str, Share, bool); 3] = [
+    ("precision", |refusal| refusal.precision, true),
+    ("recall", |refusal| refusal.recall, true),
+    ("false", |refusal| refusal.r#false, false),
+];
+
+impl Bounds {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.legs.is_empty() && self.refusal.is_empty()
+    }
+
+    /// Reads `{fused: {mrr: 0.7}, refusal: {recall: 0.8, false: 0.1}}`.
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
+        let Value::Object(groups) = value else { return Err("'bounds' is no object".to_owned()) };
+        let mut bounds = Self::default();
+        for (group, limits) in groups {
+            let Value::Object(limits) = limits else { return Err(format!("the bounds of '{group}' are no object")) };
+            for (name, limit) in limits {
+                let limit = limit.as_f64().filter(|limit| (0.0..=1.0).contains(limit));
+                let limit = limit.ok_or_else(|| format!("the bound {group} {name} is no number from 0 to 1"))?;
+                bounds.add(group, name, limit)?;
+            }
+        }
+        Ok(bounds)
+    }
+
+    fn add(&mut self, group: &str, name: &str, limit: f64) -> Result<(), String> {
+        let unknown = |kind: &str, known: Vec<&str>| {
+            format!("the bound {group} {name} is of no {kind} that there is: {}", known.join(", "))
+        };
+        if group == REFUSAL {
+            let known = REFUSALS.map(|(name, ..)| name);
+            let found = known.into_iter().find(|known| *known == name);
+            self.refusal.insert(found.ok_or_else(|| unknown("measure", known.to_vec()))?, limit);
+            return Ok(());
+        }
+        let legs = Leg::ALL.map(Leg::as_str).into_iter().chain([REFUSAL]).collect();
+        let leg = Leg::from_name(group).ok_or_else(|| unknown("leg", legs))?;
+        let measures = Measure::ALL.map(Measure::as_str).to_vec();
+        let measure = Measure::from_name(name).ok_or_else(|| unknown("measure", measures))?;
+        self.legs.entry(leg).or_default().insert(measure, limit);
+        Ok(())
+    }
+
+    /// A sentence for every bound that a report does not meet. Legs that were not asked are left out.
+    pub fn unmet(&self, report: &Report) -> Vec<String> {
+        let mut unmet = Vec::new();
+        for (leg, least) in &self.legs {
+            let Some(scored) = report.legs.get(leg) else { continue };
+            for (measure, least) in least {
+                let mean = scored.measures.get(measure).map_or(0.0, |estimate| estimate.mean);
+                if mean < *least {
+                    unmet.push(format!(
+                        "{} {} is {mean:.4}; at least {least} is wanted",
+                        leg.as_str(),
+                        measure.as_str()
+                    ));
+                }
+            }
+        }
+        for (name, share, more) in REFUSALS {
+            let Some(limit) = self.refusal.get(name) else { continue };
+            let wanted = if more { "least" } else { "most" };
+            match report.refusal.as_ref().and_then(share) {
+                None => unmet.push(format!("{REFUSAL} {name} was not measured; at {wanted} {limit} is wanted")),
+                Some(share) if (more && share < *limit) || (!more && share > *limit) => {
+                    unmet.push(format!("{REFUSAL} {name} is {share:.4}; at {wanted} {limit} is wanted"));
+                }
+                Some(_) => {}
+            }
+        }
+        unmet
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::eval::{Estimate, Scored};
+
+    #[test]
+    fn tells_every_bound_that_is_not_met() {
+        let bounds = Bounds::read(&json!({
+            "fused": { "mrr": 0.7, "recall@10": 0.5 },
+            "graph": { "mrr": 0.9 },
+            "refusal": { "recall": 0.8, "false": 0.1, "precision": 0.3 },
+        }))
+        .unwrap();
+        let estimate = Estimate { mean: 0.654_321, low: 0.0, high: 1.0 };
+        let measures = Measure::ALL.map(|measure| (measure, estimate)).into();
+        let mut report = Report::default();
+        report.legs.insert(Leg::Fused, Scored { measures, ..Scored::default() });
+        assert_eq!(
+            bounds.unmet(&report),
+            [
+                "fused mrr is 0.6543; at least 0.7 is wanted",
+                "refusal precision was not measured; at least 0.3 is wanted",
+                "refusal recall was not measured; at least 0.8 is wanted",
+                "refusal false was not measured; at most 0.1 is wanted",
+            ]
+        );
+        report.refusal =
+            Some(Refusal { precision: Some(0.3), recall: Some(0.75), r#false: Some(0.2), ..Refusal::default() });
+        assert_eq!(
+            bounds.unmet(&report)[1..],
+            ["refusal recall is 0.7500; at least 0.8 is wanted", "refusal false is 0.2000; at most 0.1 is wanted",]
+        );
+        assert!(Bounds::default().unmet(&report).is_empty());
+    }
+
+    #[test]
+    fn refuses_bounds_that_mean_nothing() {
+        let wrong = |value| Bounds::read(&value).unwrap_err();
+        assert_eq!(wrong(json!([])), "'bounds' is no object");
+        assert_eq!(wrong(json!({ "fused": 1 })), "the bounds of 'fused' are no object");
+        assert_eq!(wrong(json!({ "fused": { "mrr": 74 } })), "the bound fused mrr is no number from 0 to 1");
+        assert_eq!(
+            wrong(json!({ "fuse": { "mrr": 0.7 } })),
+            "the bound fuse mrr is of no leg that there is: lexical, semantic, graph, fused, refusal"
+        );
+        assert_eq!(
+            wrong(json!({ "fused": { "map": 0.7 } })),
+            "the bound fused map is of no measure that there is: recall@1, recall@3, recall@10, hit@10, mrr, ndcg@10"
+        );
+        assert_eq!(
+            wrong(json!({ "refusal": { "mrr": 0.7 } })),
+            "the bound refusal mrr is of no measure that there is: precision, recall, false"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Measuring search by questions whose answers are known: the file with the questions, what counts as found, the
+//! measures with their uncertainty, and what changed since the last time.
+
+mod bounds;
+mod drift;
+mod file;
+mod measure;
+mod pairs;
+mod report;
+mod source;
+
+use serde::{Deserialize, Serialize};
+
+pub use bounds::{Bounds, REFUSAL};
+pub use drift::{Drift, IndexState, MeasureChange, Moved, Snapshot, SnapshotLeg, TOP};
+pub use file::{MAX_EXPECTED, MAX_FILE, MAX_NAME, MAX_QUESTIONS, MAX_TEXT, QuestionFile, read};
+pub use measure::{Estimate, Measure, RESAMPLES, estimate, percentile};
+pub use pairs::{CurvePoint, MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs};
+pub use report::{Answer, Answered, Latency, Miss, Ranked, Refusal, Report, Scored};
+pub use source::{InvalidSource, Source};
+
+/// A way of finding what answers a question. Declared in the order of the names, in which maps of them are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leg {
+    /// Search as users have it.
+    Fused,
+    /// Links in the graph.
+    Graph,
+    /// Search by words.
+    Lexical,
+    /// Ranks by words and by meaning, fused reciprocally.
+    Rrf,
+    /// Search by meaning.
+    Semantic,
+}
+
+impl Leg {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 5] = [Self::Lexical, Self::Semantic, Self::Graph, Self::Rrf, Self::Fused];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lexical => "lexical",
+            Self::Semantic => "semantic",
+            Self::Graph => "graph",
+            Self::Rrf => "rrf",
+            Self::Fused => "fused",
+        }
+    }
+
+    /// The leg of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|leg| leg.as_str() == name)
+    }
+}
+
+/// A question whose answer is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// What it is called in reports; unique in a file.
+    pub id: String,
+    /// The question itself.
+    pub question: String,
+    /// What sort of question: `why`, `who`.
+    pub kind: String,
+    /// The sources that answer it, as they stand in the file; none if nothing does.
+    pub gold: Vec<String>,
+    /// The file that it is about.
+    pub path: Option<String>,
+    /// A line of that file.
+    pub line_text: Option<String>,
+    /// A function or type of that file.
+    pub symbol: Option<String>,
+}
