@@ -214,7 +214,7 @@ impl Engine {
         Ok(ranked.iter().filter_map(hit).collect())
     }
 
-    async fn check_project(&self, project: Option<&str>) -> Result<()> {
+    pub(crate) async fn check_project(&self, project: Option<&str>) -> Result<()> {
         let Some(project) = project else { return Ok(()) };
         let known = self.known_projects().await?;
         if known.contains(project) {

@@ -2,7 +2,9 @@
 
 mod add;
 mod arguments;
+mod ask;
 mod auth_test;
+mod chat;
 mod check;
 mod count;
 mod doctor;
@@ -21,10 +23,12 @@ mod serve;
 mod show;
 mod stats;
 mod status;
+mod summarize;
 mod sync;
 mod sync_status;
 mod task;
 mod up;
+mod verify;
 mod why;
 
 use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
@@ -103,6 +107,10 @@ enum Command {
     Show(show::Args),
     Search(search::Args),
     Why(why::Args),
+    Ask(ask::Args),
+    Chat(chat::Args),
+    Verify(verify::Args),
+    Summarize(summarize::Args),
     History(history::Args),
     Entity(entity::Args),
     Stats(stats::Args),
@@ -192,6 +200,10 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Show(args) => show::run(session, &args).await,
         Command::Search(args) => search::run(session, &args).await,
         Command::Why(args) => why::run(session, &args).await,
+        Command::Ask(args) => ask::run(session, &args).await,
+        Command::Chat(args) => chat::run(session, &args).await,
+        Command::Verify(args) => verify::run(session, &args).await,
+        Command::Summarize(args) => summarize::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,

@@ -4,6 +4,8 @@ use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
 
 use super::{
+    answer::{self, Answer, CitationCheck, CitationInput},
+    chat::{self, Chat, DEFAULT_CHATS},
     conversation::Discussion,
     issue::Issue,
     loaders,
@@ -172,6 +174,49 @@ impl Query {
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
         search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), first).await
+    }
+
+    /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
+    /// each sentence of which is checked against what it cites; or says that there is not enough evidence.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    async fn ask(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The question, at most 2,000 characters.")] question: String,
+        #[graphql(desc = "Only from documents that meet all these conditions.")] filter: Option<SearchFilter>,
+        #[graphql(
+            desc = "Whether a language model may word the answer, if one is configured.",
+            default_with = "Some(true)"
+        )]
+        model: Option<bool>,
+    ) -> Result<Answer> {
+        answer::ask(ctx, question, filter, model).await
+    }
+
+    /// Proves again, from the ledger and the clones, that citations stand where they say; in their order.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    async fn verify(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The citations, at most 100.")] citations: Vec<CitationInput>,
+    ) -> Result<Vec<CitationCheck>> {
+        answer::verify(ctx, citations).await
+    }
+
+    /// The conversations, newest first.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_CHATS, child_complexity)")]
+    async fn chats(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most conversations, 0 to 100; 20 if absent.")] first: Option<i32>,
+    ) -> Result<Vec<Chat>> {
+        chat::list(ctx, first).await
+    }
+
+    /// A conversation; null if there is none of that number.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Chat>> {
+        chat::find(ctx, &id).await
     }
 
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the
