@@ -202,13 +202,13 @@ fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
 fn extracted(found: &Found) -> Answer {
     let mut chosen = choose(&found.scored, &found.stories, MAX_QUOTES);
-    let rank: BTreeMap<usize, usize> = chosen.iter().enumerate().rev().map(|(place, one)| (one.story, place)).collect();
-    chosen.sort_by_key(|one| (rank[&one.story], one.passage));
+    let rank: BTreeMap<usize, usize> =
+        chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();
+    chosen.sort_by_key(|quote| (rank[&quote.story], quote.passages));
     let mut answer = Answer { question: found.question.clone(), ..Answer::default() };
-    for (number, one) in (1..).zip(&chosen) {
-        let story = &found.stories[one.story];
-        let passage = &story.passages[one.passage];
-        let citation = story.documents[passage.document].cite(number, passage.range.clone());
+    for (number, quote) in (1..).zip(&chosen) {
+        let (document, range) = quote.place(&found.stories);
+        let citation = found.stories[quote.story].documents[document].cite(number, range);
         answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
         answer.citations.push(citation);
     }

@@ -1,7 +1,12 @@
 //! Which pieces answer: their words, their nearness to the question, what they stand beside, and whether they sound like
 //! an answer of the kind that is asked for.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::LazyLock,
+    time::Duration,
+};
 
 use backstory_model::{
     question::{Question, QuestionKind},
@@ -16,13 +21,17 @@ use crate::Engine;
 /// Most quotations of an answer.
 pub(super) const MAX_QUOTES: usize = 5;
 /// Pieces that are compared with the question by meaning.
-const MAX_EMBEDDED: usize = 96;
+const MAX_EMBEDDED: usize = 48;
 /// Longest time for that; without it words alone decide.
 const EMBED_TIME: Duration = Duration::from_secs(5);
 /// A quotation has at least this share of the best one's score.
 const LEAST_SHARE: f32 = 0.72;
 /// Pieces that share more of their words say the same.
 const SAME: f32 = 0.7;
+/// Longest quotation of several pieces, in bytes.
+const MAX_QUOTE: usize = 500;
+/// A piece joins one beside it that is quoted if it has at least this share of its score.
+const JOINS: f32 = 0.5;
 /// Shortest piece that says something, in characters.
 const SHORT: usize = 25;
 /// Cosines of sentences to a question lie between these.
@@ -30,11 +39,11 @@ const FAR: f32 = 0.1;
 const NEAR: f32 = 0.7;
 
 /// What the parts of a score weigh.
-const WORDS: f32 = 0.25;
-const MEANING: f32 = 0.40;
-const BESIDE: f32 = 0.08;
-const STORY: f32 = 0.15;
-const CUE: f32 = 0.12;
+const WORDS: f32 = 0.20;
+const MEANING: f32 = 0.50;
+const BESIDE: f32 = 0.15;
+const STORY: f32 = 0.05;
+const CUE: f32 = 0.06;
 /// Without vectors their weight goes to the words.
 const WORDS_ALONE: f32 = WORDS + MEANING;
 
@@ -87,37 +96,32 @@ impl Engine {
         scored
     }
 
-    /// Compares the best pieces, and the best of each story, with the question by meaning.
+    /// Compares the best pieces with the question by meaning; the others stay behind them.
     async fn add_meaning(
         &self,
         question: &Question,
         query: &str,
         weights: &[f32],
         stories: &[Story],
-        scored: &mut Vec<Scored>,
+        scored: &mut [Scored],
     ) {
-        scored.truncate(MAX_EMBEDDED);
-        let texts: Vec<String> = scored
-            .iter()
-            .map(|one| {
-                let story = &stories[one.story];
-                story.text(&story.passages[one.passage]).to_owned()
-            })
-            .collect();
+        let nearest = scored.len().min(MAX_EMBEDDED);
+        let (best, _) = scored.split_at_mut(nearest);
+        let passage = |one: &Scored| &stories[one.story].passages[one.passage];
+        let texts: Vec<String> = best.iter().map(|one| stories[one.story].text(passage(one)).to_owned()).collect();
         let vectors = async {
             let query = self.embedder().embed_query(query).await.ok()?;
             Some((query, self.embedder().embed_documents(&texts).await.ok()?))
         };
         let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
-        for (one, vector) in scored.iter_mut().zip(&vectors) {
+        for (one, vector) in best.iter_mut().zip(&vectors) {
             let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
-            let story = &stories[one.story];
-            let words = coverage(question, weights, &story.passages[one.passage].stems);
+            let words = coverage(question, weights, &passage(one).stems);
             let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
             one.score += MEANING * (meaning - words);
             one.meaning = Some(cosine);
         }
-        sort(scored);
+        sort(best);
     }
 }
 
@@ -125,24 +129,78 @@ fn sort(scored: &mut [Scored]) {
     scored.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
 }
 
-/// The pieces to quote, the best first: none that says what a better one says.
-pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Scored> {
+/// What to quote: pieces that stand together in one document.
+#[derive(Clone, Debug)]
+pub(super) struct Quote {
+    /// Which story.
+    pub(super) story: usize,
+    /// The first and the last of its passages.
+    pub(super) passages: (usize, usize),
+    stems: BTreeSet<String>,
+}
+
+impl Quote {
+    /// Which of the story's documents, and which bytes of it.
+    pub(super) fn place(&self, stories: &[Story]) -> (usize, Range<usize>) {
+        let passages = &stories[self.story].passages;
+        let (first, last) = (&passages[self.passages.0], &passages[self.passages.1]);
+        (first.document, first.range.start..last.range.end)
+    }
+}
+
+/// What to quote, the best first: none that says what a better one says. What stands beside a piece and also speaks of
+/// the question is quoted with it, because a reason often follows what it is the reason of.
+pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
+    let scores: BTreeMap<(usize, usize), f32> =
+        scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
     let least = scored.first().map_or(0.0, |best| best.score * LEAST_SHARE);
-    let mut chosen: Vec<Scored> = Vec::new();
+    let mut chosen: Vec<Quote> = Vec::new();
     for one in scored.iter().filter(|one| one.score >= least && one.score > 0.0) {
-        if passage(one).kind == PieceKind::Heading {
+        let taken = |at: usize| {
+            let within =
+                |quote: &Quote| quote.story == one.story && (quote.passages.0..=quote.passages.1).contains(&at);
+            chosen.iter().any(within)
+        };
+        if passage(one).kind == PieceKind::Heading || taken(one.passage) {
             continue;
         }
-        let said = chosen.iter().any(|known| overlap(&passage(known).stems, &passage(one).stems) > SAME);
-        if !said {
-            chosen.push(one.clone());
+        let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
+        let quote = grown(one, &stories[one.story].passages, joins);
+        let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
+        if !chosen.iter().any(said) {
+            chosen.push(quote);
         }
         if chosen.len() == most {
             break;
         }
     }
     chosen
+}
+
+/// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first.
+fn grown(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Quote {
+    let own = &passages[one.passage];
+    let (mut first, mut last) = (one.passage, one.passage);
+    let beside = |at: usize| {
+        let there = passages.get(at).filter(|o| o.document == own.document && o.kind != PieceKind::Heading);
+        there.is_some() && joins(at)
+    };
+    let fits = |first: usize, last: usize| {
+        let (start, end) = (passages[first].range.start, passages[last].range.end);
+        start < end && end - start <= MAX_QUOTE
+    };
+    loop {
+        if beside(last + 1) && fits(first, last + 1) {
+            last += 1;
+        } else if first > 0 && beside(first - 1) && fits(first - 1, last) {
+            first -= 1;
+        } else {
+            break;
+        }
+    }
+    let stems = passages[first..=last].iter().flat_map(|passage| passage.stems.iter().cloned()).collect();
+    Quote { story: one.story, passages: (first, last), stems }
 }
 
 const REASONS: [&str; 22] = [

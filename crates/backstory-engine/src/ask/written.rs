@@ -171,9 +171,9 @@ async fn add(
 /// The best pieces with what stands around them, each part of a text once.
 fn passages(found: &Found) -> Vec<Numbered> {
     let mut passages: Vec<Numbered> = Vec::new();
-    for one in choose(&found.scored, &found.stories, MAX_QUOTES * 3) {
-        let story = &found.stories[one.story];
-        let (document, range) = around(story, one.passage);
+    for quote in choose(&found.scored, &found.stories, MAX_QUOTES * 3) {
+        let story = &found.stories[quote.story];
+        let (document, range) = around(story, quote.passages);
         let document = &story.documents[document];
         let id = document.id.to_string();
         let overlaps = |known: &Numbered| {
@@ -195,21 +195,20 @@ fn passages(found: &Found) -> Vec<Numbered> {
     passages
 }
 
-/// A passage and its neighbours in the same document, as long as they fit.
-fn around(story: &Story, at: usize) -> (usize, std::ops::Range<usize>) {
-    let own = &story.passages[at];
-    let mut range = own.range.clone();
+/// Passages and their neighbours in the same document, as long as they fit.
+fn around(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::ops::Range<usize>) {
+    let own = &story.passages[first];
+    let mut range = own.range.start..story.passages[last].range.end;
     let joins = |other: Option<&super::stories::Passage>| {
         other.filter(|o| o.document == own.document && o.kind != PieceKind::Heading).map(|o| o.range.clone())
     };
-    let (mut first, mut last) = (at, at);
     loop {
         let before = first.checked_sub(1).and_then(|place| joins(story.passages.get(place)));
         let after = joins(story.passages.get(last + 1));
-        if let Some(after) = after.filter(|after| after.end - range.start <= PASSAGE) {
+        if let Some(after) = after.filter(|after| after.end.saturating_sub(range.start) <= PASSAGE) {
             range.end = after.end;
             last += 1;
-        } else if let Some(before) = before.filter(|before| range.end - before.start <= PASSAGE) {
+        } else if let Some(before) = before.filter(|before| range.end.saturating_sub(before.start) <= PASSAGE) {
             range.start = before.start;
             first -= 1;
         } else {
