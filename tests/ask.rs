@@ -61,14 +61,10 @@ fn who_when_and_how_are_answered() {
           "acme/shop#1#note_1006" "alice": Security review: fine with me if the signing key rotates every month and the algorithm is pinned, so that nobody can send `alg: none`.
           "merged in acme/shop!2 on 2024-03-22"
         How do we migrate the order tables without downtime?
-          "acme/shop#2" "bob": Move the order tables from MySQL to PostgreSQL
-
-        The order tables outgrew MySQL: the nightly report locks them for minutes.
+          "acme/shop#2" "bob": The order tables outgrew MySQL: the nightly report locks them for minutes.
           "acme/shop#2 is still open"
         When does test_checkout_total fail?
-          "acme/shop#5" "carol": Checkout test fails now and then
-
-        `test_checkout_total` is flaky: about one run in thirty fails in CI, always shortly before midnight.
+          "acme/shop#5" "carol": `test_checkout_total` is flaky: about one run in thirty fails in CI, always shortly before midnight.
           "acme/shop#5 is still open"
         Why is the expiry of tokens verified by our own check?
           "acme/shop!2#note_1034" "johndoe": With our own check we accept 90 seconds of clock skew.
@@ -110,7 +106,8 @@ fn without_evidence_it_says_so_and_what_is_missing() {
 
         I searched 25 documents, and read what fits best: acme/shop#3, acme/shop!2.
         - 'Kafka' occurs in no document
-    "#]].assert_eq(&sandbox.run(&["ask", "Why was Kafka chosen as the message broker?"]).ok().stdout);
+    "#]]
+    .assert_eq(&sandbox.run(&["ask", "Why was Kafka chosen as the message broker?"]).ok().stdout);
     for question in ["Which zebras graze on Neptune?", "xyzzy plugh", "Why?"] {
         let answer = ask(&sandbox, question);
         assert_eq!(
@@ -141,7 +138,8 @@ fn code_commits_and_documents_are_quoted_with_their_lines() {
 
         Sources:
         - src/cart.py:4–6 [1] sha256:1877608686e4
-    "#]].assert_eq(&output.stdout.replace(&head[..8], "[HEAD]"));
+    "#]]
+    .assert_eq(&output.stdout.replace(&head[..8], "[HEAD]"));
     let answer = ask(&sandbox, "Why are sessions kept in Redis rather than in memcached?");
     let first = &answer["citations"][0];
     assert!(first["id"].as_str().unwrap().starts_with("acme/shop@"), "{answer:#}");
@@ -157,7 +155,7 @@ fn wrong_questions_are_explained() {
     expect!["the question has 2001 characters; at most 2000 are allowed"]
         .assert_eq(sandbox.run(&["ask", &"x".repeat(2001)]).error(2));
     sandbox.run(&["ask", "why", "--project", "acme/nothing"]).error(2);
-    for question in ["\u{0}\u{202e}", "🦀🦀🦀", "SELECT * FROM items; --", "\"' OR 1=1", &"wörd ".repeat(300)] {
+    for question in ["\u{1}\u{202e}", "🦀🦀🦀", "SELECT * FROM items; --", "\"' OR 1=1", &"wörd ".repeat(300)] {
         sandbox.run(&["ask", question, "--json"]).ok();
     }
 }
@@ -224,10 +222,15 @@ fn whatever_is_changed_in_an_answer_is_noticed() {
         no reference: failed [1] nonsense: it is not in the ledger
         no citation: failed [0] the answer: statement 1 cites nothing
         unknown citation: failed [77] the answer: statement 1 cites it, and it is not there
-    "#]].assert_eq(&said);
+    "#]]
+    .assert_eq(&said);
     fs::write(sandbox.path().join("answer.json"), "{}").unwrap();
-    expect!["answer.json is no answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"].assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
-    expect!["none.json cannot be read: no such file or directory"].assert_eq(sandbox.run(&["verify", "none.json"]).error(2));
+    expect![
+        "answer.json is no answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"
+    ]
+    .assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
+    expect!["none.json cannot be read: no such file or directory"]
+        .assert_eq(sandbox.run(&["verify", "none.json"]).error(2));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Summaries of issues and merge requests by a language model, made only when somebody asks for one and kept until what
-//! they summarise changes.
+//! they summarise changes. A sentence with a number or identifier that stands nowhere in the discussion is left out; more
+//! is not checked.
 
 use backstory_model::{
     answer::Provenance,
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 
 use crate::{
     Engine,
+    ask::support::without_made_up,
     error::{Error, ErrorKind, Result},
     llm::Prompt,
     read::not_found,
@@ -83,7 +85,13 @@ impl Engine {
         let prompt =
             Prompt { system: SYSTEM.to_owned(), user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:") };
         let completion = self.complete(&model, &prompt).await?;
-        let text: String = completion.text.trim().chars().take(MAX_SUMMARY).collect();
+        let text: String = without_made_up(&completion.text, &input).chars().take(MAX_SUMMARY).collect();
+        if text.is_empty() {
+            let message = format!("{} wrote nothing about {id} that it could have read there", model.name());
+            return Err(Error::new(ErrorKind::Upstream, message));
+        }
+        // As exact as the ledger keeps it.
+        let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
         let written = Written {
             kind: KIND.to_owned(),
             subject,
@@ -91,7 +99,7 @@ impl Engine {
             prompt: PROMPT,
             input: hash,
             text: backstory_sources::redact::redact(&text).0.into_owned(),
-            written_at: Timestamp::now(),
+            written_at: now,
         };
         let kept = written.clone();
         self.ledger_step(move |ledger| ledger.keep_written(&kept)).await?;

@@ -31,6 +31,8 @@ pub(crate) struct CitedDocument {
     pub(crate) at: Timestamp,
     /// Of a file: the commit and the path.
     pub(crate) file: Option<(Sha, String)>,
+    /// Bytes of the title that the text begins with, if more follows.
+    pub(crate) heading: usize,
     /// The text.
     pub(crate) text: String,
 }
@@ -100,6 +102,7 @@ impl Engine {
                 author: note.author.clone(),
                 at: note.created_at,
                 file: None,
+                heading: 0,
                 text: note.body.clone(),
             }));
         }
@@ -118,6 +121,7 @@ impl Engine {
             author: Some(commit.author.name.clone()),
             at: commit.author.at,
             file: None,
+            heading: 0,
             text: commit.message.clone(),
         }))
     }
@@ -160,6 +164,7 @@ impl Engine {
             author: None,
             at: of.unwrap_or_default(),
             file: Some((commit, path.as_str().to_owned())),
+            heading: 0,
             text,
         }))
     }
@@ -191,6 +196,7 @@ fn description(id: &ThreadId, thread: &Thread) -> CitedDocument {
         author: thread.author.clone(),
         at: thread.created_at,
         file: None,
+        heading: if thread.description.is_empty() { 0 } else { thread.title.len() },
         text,
     }
 }

@@ -63,6 +63,9 @@ pub struct Verdict {
 pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
     let refuse = |missing| Verdict { answerable: false, searched: (asked.documents, vec![]), missing };
+    if asked.words.is_empty() {
+        return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
+    }
     let nowhere: Vec<&AskedWord> = asked.words.iter().filter(|word| word.documents == 0).collect();
     let named: Vec<String> = (nowhere.iter())
         .filter(|word| word.named)
@@ -76,7 +79,7 @@ pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     };
     let near = candidates.iter().filter_map(|candidate| candidate.nearest).fold(0.0, f32::max) >= NEAR;
     let least = if near { LEAST_NEAR_COVERAGE } else { LEAST_COVERAGE };
-    if best.0 >= least || asked.words.is_empty() {
+    if best.0 >= least {
         return Verdict { answerable: true, searched, missing: vec![] };
     }
     let lacking = asked.words.iter().zip(&best.1.covered).filter(|(_, covered)| !**covered);

@@ -6,7 +6,7 @@ pub mod evidence;
 mod select;
 mod standing;
 mod stories;
-mod support;
+pub(crate) mod support;
 mod verify;
 mod written;
 

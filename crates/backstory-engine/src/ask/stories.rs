@@ -129,8 +129,8 @@ impl Engine {
             passages.extend(pieces.into_iter().map(|piece| Passage {
                 document: place,
                 stems: stems(&document.text[piece.range.clone()]),
+                kind: if piece.range.end <= document.heading { PieceKind::Heading } else { piece.kind },
                 range: piece.range,
-                kind: piece.kind,
             }));
         }
         passages.truncate(MAX_PIECES);

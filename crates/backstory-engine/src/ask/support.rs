@@ -116,14 +116,27 @@ pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), Faul
     if said.is_empty() || (covered as f32) < LEAST_SHARE * said.len() as f32 {
         return Err(Fault::Unsupported);
     }
-    let known: BTreeSet<String> = words(&cited).into_iter().collect();
-    if exact_words(&sentence.text).iter().any(|word| !known.contains(word)) {
+    if makes_up(&sentence.text, &words(&cited).into_iter().collect()) {
         return Err(Fault::MadeUp);
     }
     if denies(&sentence.text) && !denies(&cited) {
         return Err(Fault::Denies);
     }
     Ok(())
+}
+
+/// Whether a text has a number or identifier that is not among these words.
+fn makes_up(text: &str, known: &BTreeSet<String>) -> bool {
+    exact_words(text).iter().any(|word| !known.contains(word))
+}
+
+/// The sentences of a text that have no number or identifier that the source lacks.
+pub(crate) fn without_made_up(text: &str, source: &str) -> String {
+    let known: BTreeSet<String> = words(source).into_iter().collect();
+    let mut sentences = Sentences::default();
+    let ready = sentences.push(text);
+    let all = ready.into_iter().chain(sentences.end()).map(|sentence| sentence.text);
+    all.filter(|text| !makes_up(text, &known)).collect::<Vec<_>>().join(" ")
 }
 
 fn denies(text: &str) -> bool {

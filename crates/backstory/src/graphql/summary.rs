@@ -11,7 +11,8 @@ use super::{answer::Provenance, loaders, page, scalar::DateTime};
 /// What a language model wrote about an issue or merge request.
 #[derive(SimpleObject)]
 pub(crate) struct Summary {
-    /// The text. Unlike an answer it is not checked sentence by sentence.
+    /// The text. Sentences with a number or identifier that stands nowhere in the discussion are left out; more is not
+    /// checked.
     text: String,
     /// The model that wrote it.
     model: Provenance,
