@@ -227,7 +227,7 @@ async fn two_hundred_answers_verify() {
     let engine = Engine::open(&setup.path().join("data"), settings()).await.unwrap();
     let mut ids = vec![];
     for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
-        let page = engine.threads(kind, &ThreadFilter::default(), None, 110).await.unwrap();
+        let page = engine.threads(kind, &ThreadFilter::default(), None, 150).await.unwrap();
         ids.extend(page.ids.into_iter().map(|end| end.id.into()));
     }
     let (mut answered, mut citations) = (0, 0);

@@ -16,7 +16,6 @@ use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL, Refusal, Statement},
     filter::Filter,
     question::Question,
-    text::words,
 };
 use futures::future::try_join_all;
 use tokio::sync::mpsc;
@@ -80,7 +79,7 @@ impl Engine {
     /// Those of [`Self::ask`].
     pub async fn ask_telling(&self, request: AskRequest, telling: Option<Telling>) -> Result<Answer> {
         let model = self.chat_model().filter(|_| request.model).cloned();
-        let found = self.find(&request).await?;
+        let mut found = self.find(&request).await?;
         if !found.verdict.answerable {
             return Ok(refused(&found));
         }
@@ -97,6 +96,7 @@ impl Engine {
         }
         let answer = extracted(&found);
         if !answer.answered {
+            found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
             return Ok(refused(&found));
         }
         for statement in &answer.statements {
@@ -146,7 +146,7 @@ impl Engine {
                 let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
                 let documents = index.documents(&ids).await?;
                 let name = term.word.to_lowercase();
-                let has = |text: &str| words(text).contains(&name);
+                let has = |text: &str| has_name(&text.to_lowercase(), &name);
                 Ok(documents.iter().filter(|document| has(&document.text) || has(&document.title)).count() as u64)
             }
         });
@@ -172,6 +172,16 @@ impl Engine {
         answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
         Ok(answer)
     }
+}
+
+/// Whether a text has a name, alone or as a part of an identifier; both in lower case.
+fn has_name(text: &str, name: &str) -> bool {
+    let alone = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    };
+    text.match_indices(name).any(|(at, _)| alone(at))
 }
 
 /// Tells a statement, unless nobody listens.

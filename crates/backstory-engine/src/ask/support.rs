@@ -104,6 +104,10 @@ pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), Faul
     if sentence.cites.is_empty() {
         return Err(Fault::NoCitation);
     }
+    // It repeats how passages are told apart.
+    if sentence.text.contains("<<<") || sentence.text.contains(">>>") {
+        return Err(Fault::Unsupported);
+    }
     let mut cited = String::new();
     for number in &sentence.cites {
         let passage = number.checked_sub(1).and_then(|place| passages.get(place)).ok_or(Fault::UnknownCitation)?;

@@ -203,7 +203,7 @@ async fn talk(session: &Session, client: &Client, id: &str, model: bool) -> Resu
             write!(out, "{FAINT}>{FAINT:#} ")?;
             out.flush()?;
         }
-        let Some(line) = tokio::task::spawn_blocking(line).await.unwrap_or_else(|_| Ok(None))? else { return Ok(()) };
+        let Some(line) = tokio::task::spawn_blocking(line).await.unwrap_or(Ok(None))? else { return Ok(()) };
         if line.is_empty() {
             return Ok(());
         }
