@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+mod chats;
 mod limits;
 mod repositories;
 mod tasks;

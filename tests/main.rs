@@ -1,8 +1,11 @@
 //! Tests through the public surface.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ask;
+mod ask_model;
 mod cli;
 mod cli_bad_input;
+mod cli_chat;
 mod cli_eval;
 mod cli_repositories;
 mod cli_search;

@@ -9,7 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use backstory_engine::{
+    Engine,
+    ask::AskRequest,
+    model::{entity::Item, id::ThreadKind},
+    read::ThreadFilter,
+};
 use serde_json::Value;
+
+use crate::support::settings;
 
 const PROJECT: &str = "bitcoin-core/secp256k1";
 
@@ -208,4 +216,35 @@ fn never_more_requests_a_second_than_allowed() {
     let stats = replay.get("/_control/stats");
     assert!(stats["requests"].as_u64().unwrap() > 100);
     assert!(stats["max_rps"].as_u64().unwrap() <= 10, "{}", stats["max_rps"]);
+}
+
+/// Questions made of the titles of issues and merge requests: whatever is answered must verify.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_answers_verify() {
+    let Some(replay) = Replay::start(&[]) else { return };
+    let setup = Setup::new(&replay, 0);
+    setup.json(&["sync"]);
+    let engine = Engine::open(&setup.path().join("data"), settings()).await.unwrap();
+    let mut ids = vec![];
+    for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+        let page = engine.threads(kind, &ThreadFilter::default(), None, 150).await.unwrap();
+        ids.extend(page.ids.into_iter().map(|end| end.id.into()));
+    }
+    let (mut answered, mut citations) = (0, 0);
+    for item in engine.items(ids).await.unwrap().into_values() {
+        let (Item::Issue(backstory_engine::model::entity::Issue { thread, .. })
+        | Item::MergeRequest(backstory_engine::model::entity::MergeRequest { thread, .. })) = item
+        else {
+            continue;
+        };
+        let request = AskRequest { question: format!("Why {}?", thread.title), ..AskRequest::default() };
+        let answer = engine.ask(request).await.unwrap();
+        answered += usize::from(answer.answered);
+        assert_eq!(answer.answered, !answer.citations.is_empty(), "{answer:?}");
+        citations += answer.citations.len();
+        for check in engine.verify(answer.citations.clone()).await.unwrap() {
+            assert_eq!(check.problem, None, "{}: {check:?}", answer.question);
+        }
+    }
+    assert!(answered >= 200, "{answered} answers with {citations} citations");
 }

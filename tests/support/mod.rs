@@ -5,6 +5,7 @@
 mod fixture;
 mod forge;
 mod indexed;
+mod model;
 mod origin;
 #[allow(unreachable_pub, reason = "it is a module of a library too")]
 #[path = "../../crates/backstory-sources/src/git/fixture.rs"]
@@ -14,6 +15,7 @@ mod writes;
 
 pub(crate) use forge::{Fault, Forge, TOKEN};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
+pub(crate) use model::{Model, Says};
 pub(crate) use origin::Origin;
 pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};
 pub(crate) use sandbox::{Output, Sandbox, Server, signal};

@@ -142,5 +142,6 @@ fn settings() -> Settings {
             threads: None,
         },
         ranking: backstory_engine::model::score::Profile::Default.into(),
+        llm: None,
     }
 }

@@ -32,6 +32,7 @@ fn settings() -> Settings {
         repositories: Default::default(),
         embedding: embed::Settings::default(),
         ranking: backstory_engine::model::score::Profile::Default.into(),
+        llm: None,
     }
 }
 

@@ -9,7 +9,7 @@ use backstory_sources::{
 };
 use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError};
 
-use crate::embed::EmbedError;
+use crate::{embed::EmbedError, llm::ChatError};
 
 /// Kind of a failure; the binary's table maps each to an exit code, an HTTP status and a GraphQL code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +95,13 @@ impl From<ForgeError> for Error {
 
 impl From<EmbedError> for Error {
     fn from(error: EmbedError) -> Self {
+        let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<ChatError> for Error {
+    fn from(error: ChatError) -> Self {
         let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
         Self::new(kind, error.to_string())
     }

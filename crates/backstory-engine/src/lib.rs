@@ -1,21 +1,26 @@
 //! The use cases of backstory: sync, projection, embedding, search, checks. Nothing here knows HTTP serving, GraphQL
 //! or a terminal.
 
+pub mod ask;
+pub mod chat;
 pub mod check;
 pub mod code;
 pub mod embed;
 mod embedding;
 pub mod error;
 pub mod eval;
+pub mod llm;
 mod project;
 pub mod read;
 mod rebuild;
 pub mod repository;
 pub mod search;
 pub mod settings;
+pub mod summary;
 mod sync;
 pub mod task;
 pub mod trace;
+mod transport;
 
 use std::{
     collections::HashMap,
@@ -48,6 +53,7 @@ pub use sync::SyncRequest;
 
 use embed::Embedder;
 use error::{Error, ErrorKind, Result};
+use llm::ChatModel;
 use settings::Settings;
 use task::{Reporter, Task, Tasks};
 
@@ -68,6 +74,7 @@ struct Inner {
     indexes: Generations,
     index: RwLock<Index>,
     embedder: Embedder,
+    chat_model: Option<ChatModel>,
     tasks: Tasks,
     /// Projections apply changes one after the other.
     projecting: tokio::sync::Mutex<()>,
@@ -94,6 +101,7 @@ impl Engine {
     /// The ledger cannot be opened, or a store was written by a newer program.
     pub async fn open(data_dir: &Path, settings: Settings) -> Result<Self> {
         let embedder = Embedder::open(settings.embedding.clone()).await?;
+        let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
         let directory = data_dir.to_owned();
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
@@ -115,6 +123,7 @@ impl Engine {
             indexes,
             index: RwLock::new(index),
             embedder,
+            chat_model,
             tasks: Tasks::default(),
             projecting: tokio::sync::Mutex::new(()),
             origins: Mutex::default(),
@@ -155,6 +164,11 @@ impl Engine {
     /// The embedder.
     pub fn embedder(&self) -> &Embedder {
         &self.0.embedder
+    }
+
+    /// The language model, if one is configured.
+    pub fn chat_model(&self) -> Option<&ChatModel> {
+        self.0.chat_model.as_ref()
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {

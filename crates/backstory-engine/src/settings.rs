@@ -6,7 +6,7 @@ use backstory_model::score::{Parts, Profile};
 use backstory_sources::forge;
 use globset::GlobSet;
 
-use crate::embed;
+use crate::{embed, llm};
 
 /// Which forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -76,6 +76,8 @@ pub struct Settings {
     pub embedding: embed::Settings,
     /// How hits are ranked.
     pub ranking: Ranking,
+    /// The language model; answers are quotations without one.
+    pub llm: Option<llm::Settings>,
 }
 
 impl Settings {

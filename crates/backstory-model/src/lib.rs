@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a file, opens a socket, knows a store or is async.
 
+pub mod answer;
 pub mod chunk;
 pub mod classify;
 pub mod cochange;
@@ -17,10 +18,12 @@ pub mod id;
 pub mod lineage;
 pub mod message;
 pub mod people;
+pub mod question;
 pub mod rank;
 pub mod reference;
 pub mod repository;
 pub mod score;
+pub mod sentence;
 pub mod terms;
 pub mod test_files;
 pub mod text;

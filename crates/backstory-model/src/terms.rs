@@ -73,6 +73,11 @@ impl Terms {
     }
 }
 
+/// The term that a word is, as a whole; none if it is a stop word.
+pub fn term_of(word: &str) -> Option<TermId> {
+    Terms::default().term(word)
+}
+
 /// A term of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryTerm {

@@ -66,11 +66,19 @@ fn hit(token: &str, stems: &[String]) -> Option<usize> {
     })
 }
 
-/// The beginning of a word that its forms share: `redesigned` → `redesign`, `caches` → `cach`.
-fn stem(word: &str) -> String {
-    let suffixes = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"];
-    let stem = suffixes.iter().find_map(|suffix| word.strip_suffix(suffix).filter(|rest| rest.chars().count() >= 3));
-    stem.unwrap_or(word).to_owned()
+/// The beginning of a word, in lower case, that its forms share: `redesigned` → `redesign`, `caches` → `cach`,
+/// `stopped` → `stop`.
+pub fn stem(word: &str) -> String {
+    const SUFFIXES: [&str; 10] = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"];
+    let cut = |suffix: &'static str| Some((word.strip_suffix(suffix)?, suffix));
+    let cuts = SUFFIXES.into_iter().filter_map(cut);
+    let Some((rest, suffix)) = cuts.into_iter().find(|(rest, _)| rest.chars().count() >= 3) else {
+        return word.to_owned();
+    };
+    let mut end = rest.chars().rev();
+    let doubled = matches!((end.next(), end.next()), (Some(a), Some(b)) if a == b && !"aeiouls".contains(a));
+    let rest = if doubled && matches!(suffix, "ed" | "ing" | "ings") { &rest[..rest.len() - 1] } else { rest };
+    rest.to_owned()
 }
 
 /// The first line of a text, cut to `width` characters with `…`.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use backstory_engine::{
-    embed,
+    embed, llm,
     model::digest::sha256_hex,
     settings::{Forge, Repositories, Settings},
     sources::forge,
@@ -46,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) forge_tokens: Vec<Credential>,
     /// Of the embedding provider.
     pub(crate) embedding_key: Credential,
+    /// Of the language model's provider.
+    pub(crate) llm_key: Credential,
 }
 
 /// A secret that an environment variable holds.
@@ -93,6 +95,7 @@ impl Config {
         let forge_tokens: Vec<Credential> =
             file.forges.iter().map(|forge| Credential::of(forge.token_env.clone())).collect();
         let embedding_key = Credential::of(file.embedding.api_key_env);
+        let llm_key = Credential::of(file.llm.as_ref().and_then(|llm| llm.api_key_env.clone()));
         let data_dir = match (choice.data_dir, file.data_dir) {
             (Some(chosen), _) => chosen.to_owned(),
             (None, Some(configured)) => below(path.parent().unwrap_or(Path::new("")), &configured)?,
@@ -121,6 +124,15 @@ impl Config {
                 threads: file.embedding.threads,
             },
             ranking: file.ranking,
+            llm: file.llm.map(|llm| llm::Settings {
+                provider: llm.provider,
+                model: llm.model,
+                base_url: llm.base_url,
+                api_key: llm_key.secret.clone(),
+                timeout: llm.timeout,
+                max_tokens: llm.max_tokens,
+                daily_tokens: llm.daily_tokens,
+            }),
         };
         Ok(Self {
             digest: sha256_hex(&text),
@@ -130,6 +142,7 @@ impl Config {
             server_token: Credential::of(file.server_token_env),
             forge_tokens,
             embedding_key,
+            llm_key,
             path,
         })
     }
@@ -165,6 +178,17 @@ impl Config {
     pub(crate) fn require_embedding_key(&self) -> Result<()> {
         match self.embedding_key.missing() {
             Some(variable) => Err(Failure::configuration(unset(variable, "the key of the embedding provider"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to go on without the key of the language model's provider.
+    ///
+    /// # Errors
+    /// Its variable is not set.
+    pub(crate) fn require_llm_key(&self) -> Result<()> {
+        match self.llm_key.missing() {
+            Some(variable) => Err(Failure::configuration(unset(variable, "the key of the language model's provider"))),
             None => Ok(()),
         }
     }

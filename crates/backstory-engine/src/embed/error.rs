@@ -81,3 +81,9 @@ impl EmbedError {
         Self::Model { reason: reason.to_string() }
     }
 }
+
+impl From<crate::transport::Refused> for EmbedError {
+    fn from(refused: crate::transport::Refused) -> Self {
+        Self::Configuration { setting: refused.setting, problem: refused.problem }
+    }
+}

@@ -4,7 +4,6 @@ mod bundled;
 mod error;
 mod remote;
 mod tokens;
-mod transport;
 
 use std::{fmt, sync::Arc, thread::available_parallelism};
 
@@ -172,7 +171,7 @@ fn bundled(settings: &Settings) -> Result<Inner, EmbedError> {
         );
     }
     if let Some(url) = &settings.base_url {
-        let url = transport::shown(url);
+        let url = crate::transport::shown(url);
         return refuse("embedding.base_url", format!("is {url}, but the bundled model runs in process; remove it"));
     }
     if let Some(dimension) = settings.dimension.filter(|dimension| *dimension != bundled::DIMENSION) {

@@ -5,13 +5,8 @@ use std::time::Duration;
 use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Provider, Settings,
-    error::EmbedError,
-    tokens,
-    transport::{Failure, Transport, is_passing},
-    unit,
-};
+use super::{Provider, Settings, error::EmbedError, tokens, unit};
+use crate::transport::{Failure, Purpose, Transport, is_passing};
 
 /// Texts in a request.
 const BATCH: usize = 32;
@@ -23,6 +18,14 @@ const CHECK: Duration = Duration::from_secs(60);
 const KEEP_ALIVE: &str = "30m";
 /// Most numbers in a vector.
 const MAX_DIMENSION: usize = 8192;
+const PURPOSE: Purpose = Purpose {
+    base_url: "embedding.base_url",
+    key: "the key of the embedding provider",
+    // Ollama loads a model in it, and embeds 32 long texts on a slow machine.
+    total: Duration::from_secs(180),
+    // 32 vectors of 4,096 numbers, written at length, have three million bytes.
+    max_body: 16 << 20,
+};
 
 /// What must be known of a model before it is asked.
 struct Known {
@@ -60,6 +63,7 @@ const WINDOW: usize = 512;
 
 /// A model behind an address.
 pub(super) struct Remote {
+    provider: Provider,
     transport: Transport,
     model: String,
     known: Option<&'static Known>,
@@ -118,13 +122,13 @@ impl Remote {
         if model.is_empty() {
             return Err(refuse("embedding.model", "is empty; name a model of the provider".into()));
         }
-        let transport = Transport::new(settings.provider, base, path, settings.api_key.clone())?;
+        let transport = Transport::new(PURPOSE, base, path, settings.api_key.clone())?;
         let known = KNOWN.iter().find(|known| model.to_ascii_lowercase().contains(known.name));
-        Ok(Self { transport, model, known, configured_dimension: settings.dimension })
+        Ok(Self { provider: settings.provider, transport, model, known, configured_dimension: settings.dimension })
     }
 
     pub(super) fn name(&self) -> String {
-        let provider = if self.transport.provider() == Provider::OpenAi { "openai" } else { "ollama" };
+        let provider = if self.provider == Provider::OpenAi { "openai" } else { "ollama" };
         format!("{provider}:{}", self.model)
     }
 
@@ -198,7 +202,7 @@ impl Remote {
     /// Asks for the vectors of texts as they stand.
     async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let model = &self.model;
-        let answer = if self.transport.provider() == Provider::OpenAi {
+        let answer = if self.provider == Provider::OpenAi {
             let dimensions = self.configured_dimension;
             let request = OpenAiRequest { model, input: texts, encoding_format: "float", dimensions };
             self.transport.post(&request).await.map(|answer: OpenAiAnswer| {
@@ -224,7 +228,7 @@ impl Remote {
                 self.unavailable(format!("HTTP {}: {reason}", status.as_u16()))
             }
             Failure::Status { status, reason, .. } => EmbedError::Rejected {
-                provider: self.transport.provider(),
+                provider: self.provider,
                 url: self.transport.base().to_owned(),
                 status: status.as_u16(),
                 reason,
@@ -235,12 +239,12 @@ impl Remote {
     }
 
     fn unavailable(&self, reason: String) -> EmbedError {
-        let start = match self.transport.provider() {
+        let start = match self.provider {
             Provider::OpenAi => "check that it runs and that embedding.base_url is its address",
             Provider::Ollama | Provider::Bundled => "start it with 'ollama serve', or set embedding.base_url",
         };
         EmbedError::Unavailable {
-            provider: self.transport.provider(),
+            provider: self.provider,
             url: self.transport.base().to_owned(),
             reason,
             remedy: format!("{start}; embedding.provider = \"bundled\" needs no server"),
@@ -250,7 +254,7 @@ impl Remote {
     /// What to do about an answer that will be the same next time.
     fn remedy(&self, status: StatusCode) -> String {
         let model = &self.model;
-        let openai = self.transport.provider() == Provider::OpenAi;
+        let openai = self.provider == Provider::OpenAi;
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 "check the key, and whether it may use embeddings".to_owned()
@@ -265,6 +269,6 @@ impl Remote {
     }
 
     fn malformed(&self, reason: String) -> EmbedError {
-        EmbedError::Malformed { provider: self.transport.provider(), url: self.transport.base().to_owned(), reason }
+        EmbedError::Malformed { provider: self.provider, url: self.transport.base().to_owned(), reason }
     }
 }

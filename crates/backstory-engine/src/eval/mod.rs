@@ -12,12 +12,14 @@ use std::{
 
 use backstory_model::{
     eval::{Answer, IndexState, Leg, MAX_EXPECTED, Question, Ranked, Source, TOP},
+    filter::Filter,
     score::Profile,
 };
 
 use self::ranked::Found;
 use crate::{
     Engine,
+    ask::AskRequest,
     error::{Error, Result},
     search::{MAX_LIMIT, Mode},
 };
@@ -60,7 +62,7 @@ pub struct Evaluation {
 pub struct Evaluated {
     /// Expected sources that are not in the index: nothing can find them.
     pub unknown: Vec<String>,
-    /// Whether it is refused to answer; nothing as long as nothing answers questions.
+    /// Whether it is refused to answer.
     pub refused: Option<bool>,
     /// What each leg found, with the first [`TOP`] results.
     pub legs: BTreeMap<Leg, Answer>,
@@ -86,7 +88,7 @@ impl Engine {
                 found.truncate(request.depth);
                 legs.insert(leg, answer(found, &sources, took_ms));
             }
-            let refused = self.refuses(&project, &question.question).await?;
+            let refused = Some(self.refuses(&project, &question.question).await?);
             let unknown = self.unknown(&question.gold, sources).await?;
             questions.push(Evaluated { unknown, refused, legs });
         }
@@ -112,9 +114,11 @@ impl Engine {
         self.ranked(project, &question.question, mode, depth, warnings).await
     }
 
-    /// Whether it is refused to answer a question; nothing as long as nothing answers questions.
-    async fn refuses(&self, _project: &str, _question: &str) -> Result<Option<bool>> {
-        Ok(None)
+    /// Whether it is refused to answer a question.
+    async fn refuses(&self, project: &str, question: &str) -> Result<bool> {
+        let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+        let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
+        Ok(!self.ask(request).await?.answered)
     }
 
     /// The project that is named, or the only one.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     edge::Edge,
     entity::{Item, ItemKind, State, Thread},
-    eval::{MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs},
+    eval::{MAX_PAIRS, Pair, PairKind, PairSource, pairs},
     filter::Filter,
     id::{NodeId, ThreadId},
 };
@@ -48,27 +48,6 @@ impl Engine {
             }
         }
         Ok(kept)
-    }
-
-    /// Asks every question with everything and without what answers it; nothing as long as nothing answers questions.
-    ///
-    /// # Errors
-    /// Those of [`question_pairs`](Self::question_pairs).
-    pub async fn evaluate_pairs(&self, project: Option<&str>, count: usize) -> Result<Option<PairReport>> {
-        let mut verdicts = Vec::new();
-        for pair in self.question_pairs(project, count).await? {
-            let before = self.verdict(&pair.question, &[]).await?;
-            let after = self.verdict(&pair.question, &pair.evidence).await?;
-            let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
-            verdicts.push((before, after));
-        }
-        Ok(Some(PairReport::of(&verdicts)))
-    }
-
-    /// How a question is answered without some issues, merge requests and commits; nothing as long as nothing answers
-    /// questions.
-    async fn verdict(&self, _question: &str, _excluded: &[String]) -> Result<Option<Verdict>> {
-        Ok(None)
     }
 
     /// What questions can be made from.

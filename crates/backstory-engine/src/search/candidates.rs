@@ -37,7 +37,7 @@ pub(super) struct Found {
 
 impl Engine {
     /// Asks both legs at the same time.
-    pub(super) async fn find(&self, request: &SearchRequest, words: &str) -> Result<Found> {
+    pub(super) async fn propose(&self, request: &SearchRequest, words: &str) -> Result<Found> {
         let index = self.index();
         let mode = request.mode;
         // In a task of its own, so that the legs can use a core each.
@@ -200,7 +200,7 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     apart.into_iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
-fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
+pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
     filter.exclude.iter().any(|excluded| **excluded == *id || **excluded == *facts.thread)
 }
 

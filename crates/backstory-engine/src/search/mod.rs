@@ -27,6 +27,7 @@ use crate::{
     error::{Error, Result},
     settings::Ranking,
 };
+pub(crate) use candidates::is_excluded;
 use candidates::meets;
 use evidence::{Candidate, Measured, Scale, gathered};
 use query::Understood;
@@ -160,7 +161,7 @@ impl Engine {
         let ranking = request.ranking.unwrap_or(self.settings().ranking);
         let index = self.index();
         let coverage = index.coverage();
-        let mut found = self.find(&request, &understood.words).await?;
+        let mut found = self.propose(&request, &understood.words).await?;
         let (documents, frequencies) = index.frequencies(understood.terms.terms.iter().map(|term| term.id));
         let weights = Weights::new(documents, &frequencies);
         let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -195,14 +196,28 @@ impl Engine {
         })
     }
 
+    /// Issues, merge requests and commits that a text names, whether they are there or not.
+    pub(crate) async fn named(&self, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
+        let project = self.project_of_query(project).await?;
+        let mut named = Understood::of(text, project.as_deref(), Timestamp::now()).named;
+        named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+        for id in &mut named {
+            *id = self.whole(id.clone()).await?;
+        }
+        Ok(named)
+    }
+
+    /// What short references in a query are relative to: the project that is asked about, or the only one.
+    async fn project_of_query(&self, project: Option<&str>) -> Result<Option<String>> {
+        if let Some(project) = project {
+            return Ok(Some(project.to_owned()));
+        }
+        let known = self.known_projects().await?;
+        Ok(known.first().filter(|_| known.len() == 1).cloned())
+    }
+
     async fn understand(&self, request: &SearchRequest) -> Result<Understood> {
-        let project = match &request.filter.project {
-            Some(project) => Some(project.clone()),
-            None => {
-                let known = self.known_projects().await?;
-                known.first().filter(|_| known.len() == 1).cloned()
-            }
-        };
+        let project = self.project_of_query(request.filter.project.as_deref()).await?;
         let mut understood = Understood::of(&request.query, project.as_deref(), Timestamp::now());
         for id in &mut understood.named {
             *id = self.whole(id.clone()).await?;
@@ -249,7 +264,7 @@ impl Engine {
         Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
     }
 
-    async fn check_project(&self, project: Option<&str>) -> Result<()> {
+    pub(crate) async fn check_project(&self, project: Option<&str>) -> Result<()> {
         let Some(project) = project else { return Ok(()) };
         let known = self.known_projects().await?;
         if known.contains(project) {

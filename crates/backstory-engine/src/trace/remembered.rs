@@ -45,7 +45,7 @@ impl Remembered {
 
 impl Engine {
     /// The discussions of an issue or merge request that hold notes of people, oldest first.
-    pub(super) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
+    pub(crate) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
         let remembered = || self.0.remembered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let seq = self.ledger().last_seq()?;
         if let Some(known) = remembered().get(seq, id) {

@@ -37,6 +37,19 @@ pub enum PairKind {
     Sentence,
 }
 
+impl PairKind {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Identifier => "identifier",
+            Self::Reference => "reference",
+            Self::Link => "link",
+            Self::Sentence => "sentence",
+        }
+    }
+}
+
 /// An issue or merge request, as questions are made from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairSource {

@@ -1,8 +1,10 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
+mod chats;
 mod repositories;
 mod runs;
 mod schema;
+mod written;
 
 use std::{
     cell::RefCell,
@@ -16,8 +18,10 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
 
+pub use chats::{Chat, Message, NewMessage, Role};
 pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
+pub use written::Written;
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 const ZSTD_LEVEL: i32 = 3;
@@ -288,6 +292,20 @@ impl Ledger {
             "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL"
         ))?;
         statement.query_row(params![project, kind.as_str(), key], raw).optional()?.map(unpack).transpose()
+    }
+
+    /// Whether an object still has the payload that it was stored with, by its hash; `None` if it is not there.
+    ///
+    /// # Errors
+    /// The payload is damaged, or SQLite refused.
+    pub fn is_intact(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<bool>, LedgerError> {
+        let Some(StoredItem { payload: Some(payload), .. }) = self.item(project, kind, key)? else { return Ok(None) };
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT hash FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3")?;
+        let hash: Option<Vec<u8>> =
+            statement.query_row(params![project, kind.as_str(), key], |row| row.get(0)).optional()?;
+        Ok(hash.map(|hash| *hash == sha256(&payload)))
     }
 
     /// An issue or merge request and its discussions, without those that are gone, ordered by kind and key.

@@ -86,6 +86,39 @@ const MIGRATIONS: &[&str] = &["
         state   BLOB NOT NULL,                     -- JSON, zstd
         PRIMARY KEY (project, name)
     ) STRICT, WITHOUT ROWID;
+", "
+    -- Conversations and what was said in them, secrets replaced. No part of the log: nothing is made from them.
+    CREATE TABLE chats (
+        id         INTEGER PRIMARY KEY,
+        project    TEXT,                           -- what it is narrowed to
+        created_at INTEGER NOT NULL                -- ms since 1970
+    ) STRICT;
+    CREATE TABLE messages (
+        chat       INTEGER NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+        number     INTEGER NOT NULL,               -- from 1
+        role       TEXT    NOT NULL CHECK (role IN ('user', 'assistant')),
+        text       TEXT    NOT NULL,
+        answer     BLOB,                           -- of the assistant: the whole answer, JSON, zstd
+        created_at INTEGER NOT NULL,               -- ms since 1970
+        PRIMARY KEY (chat, number)
+    ) STRICT, WITHOUT ROWID;
+
+    -- What a language model wrote, kept as long as what it was asked stays the same.
+    CREATE TABLE written (
+        kind       TEXT    NOT NULL,               -- what it is: summary
+        subject    TEXT    NOT NULL,               -- reference of the item
+        model      TEXT    NOT NULL,
+        prompt     INTEGER NOT NULL,               -- version of the prompt
+        input      BLOB    NOT NULL,               -- SHA-256 of what the model was given
+        text       TEXT    NOT NULL,
+        written_at INTEGER NOT NULL,               -- ms since 1970
+        PRIMARY KEY (kind, subject)
+    ) STRICT, WITHOUT ROWID;
+    -- Tokens of language models that each day in UTC took.
+    CREATE TABLE model_days (
+        day    TEXT    PRIMARY KEY,
+        tokens INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
 "];
 
 /// Newest schema version this program knows.

@@ -2,6 +2,7 @@
 
 mod asked;
 mod compared;
+mod pairs;
 mod told;
 
 use std::{
@@ -35,6 +36,7 @@ Examples:
   backstory eval questions.yaml --kind why --leg fused --leg lexical
   backstory eval questions.yaml --snapshot snapshots
   backstory eval questions.yaml --snapshot snapshots --update
+  backstory eval --pairs 60
 
 FILE is a list of questions, or an object with 'questions', 'project' and 'bounds':
 
@@ -57,8 +59,12 @@ among the first ten, mrr the mean of one divided by the rank of the first; brack
 The exit code is 1 if a bound is not met, or a measure is lower than in the snapshot by more than the tolerance.")]
 pub(super) struct Args {
     /// The questions, as YAML or JSON
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "pairs")]
+    file: Option<PathBuf>,
+    /// Ask so many questions made from the project itself, with what answers them and without: is that noticed?
+    #[arg(long, value_name = "N", conflicts_with_all = ["file", "kinds", "legs", "snapshot"],
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pairs: Option<u32>,
     /// Only questions of this kind, several times for several; bounds are not checked then
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<String>,
@@ -113,7 +119,8 @@ struct Printed {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let mut file = read(&args.file)?;
+    let Some(path) = &args.file else { return pairs::run(session, args).await };
+    let mut file = read(path)?;
     let project = args.project.clone().or(file.project.take());
     let all = args.kinds.is_empty();
     keep_kinds(args, &mut file)?;
@@ -164,6 +171,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if unmet.is_empty() && !fell { Ok(()) } else { Err(Failure::reported()) }
 }
 
+fn file_name(args: &Args) -> std::path::Display<'_> {
+    args.file.as_deref().unwrap_or_else(|| Path::new("the file")).display()
+}
+
 fn legs(asked: &[AskedLeg]) -> Vec<Leg> {
     let leg = |asked: &AskedLeg| match asked {
         AskedLeg::Lexical => Leg::Lexical,
@@ -212,7 +223,7 @@ fn keep_kinds(args: &Args, file: &mut QuestionFile) -> Result<()> {
             known.sort_unstable();
             known.dedup();
             let known = known.join(", ");
-            let message = format!("{} has no question of kind '{kind}'; it has {known}", args.file.display());
+            let message = format!("{} has no question of kind '{kind}'; it has {known}", file_name(args));
             return Err(Failure::new(ErrorKind::Invalid, message));
         }
     }

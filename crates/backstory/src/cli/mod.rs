@@ -2,7 +2,9 @@
 
 mod add;
 mod arguments;
+mod ask;
 mod auth_test;
+mod chat;
 mod check;
 mod count;
 mod doctor;
@@ -22,10 +24,12 @@ mod serve;
 mod show;
 mod stats;
 mod status;
+mod summarize;
 mod sync;
 mod sync_status;
 mod task;
 mod up;
+mod verify;
 mod why;
 
 use std::{cell::OnceCell, path::PathBuf, process::ExitCode, time::Duration};
@@ -104,6 +108,10 @@ enum Command {
     Show(show::Args),
     Search(search::Args),
     Why(why::Args),
+    Ask(ask::Args),
+    Chat(chat::Args),
+    Verify(verify::Args),
+    Summarize(summarize::Args),
     History(history::Args),
     Entity(entity::Args),
     Eval(eval::Args),
@@ -194,6 +202,10 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Show(args) => show::run(session, &args).await,
         Command::Search(args) => search::run(session, &args).await,
         Command::Why(args) => why::run(session, &args).await,
+        Command::Ask(args) => ask::run(session, &args).await,
+        Command::Chat(args) => chat::run(session, &args).await,
+        Command::Verify(args) => verify::run(session, &args).await,
+        Command::Summarize(args) => summarize::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
         Command::Eval(args) => eval::run(session, &args).await,

@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    time::Duration,
 };
 
 use backstory_engine::{
     embed::Provider,
+    llm,
     model::id::is_project_path,
     model::score::Profile,
     settings::{ForgeKind, Ranking, Repositories},
@@ -26,6 +28,10 @@ const MAX_REQUESTS_PER_SECOND: u32 = 10_000;
 const MAX_THREADS: usize = 1_024;
 /// No model has longer vectors.
 const MAX_DIMENSION: usize = 16_384;
+/// Longer answers of a language model than this are a slip of the finger.
+const MAX_ANSWER_TOKENS: u32 = 32_000;
+/// Longest time that a language model may be given, in seconds.
+const MAX_ANSWER_TIME: u64 = 600;
 /// What each leg weighs unless configured otherwise.
 /// What access tokens and keys begin with.
 const TOKEN_BEGINNINGS: [&str; 10] =
@@ -40,6 +46,7 @@ pub(super) struct File {
     pub(super) repositories: Repositories,
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
+    pub(super) llm: Option<Llm>,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -64,6 +71,17 @@ pub(super) struct Embedding {
     pub(super) threads: Option<usize>,
 }
 
+#[derive(Debug)]
+pub(super) struct Llm {
+    pub(super) provider: llm::Provider,
+    pub(super) model: String,
+    pub(super) base_url: Option<Url>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) timeout: Duration,
+    pub(super) max_tokens: u32,
+    pub(super) daily_tokens: u64,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileToml {
@@ -76,6 +94,7 @@ struct FileToml {
     embedding: EmbeddingToml,
     #[serde(default)]
     search: SearchToml,
+    llm: Option<LlmToml>,
     #[serde(default)]
     server: ServerToml,
 }
@@ -127,6 +146,18 @@ struct WeightsToml {
     author: Option<f32>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LlmToml {
+    provider: llm::Provider,
+    model: Spanned<String>,
+    base_url: Option<Spanned<String>>,
+    api_key_env: Option<Spanned<String>>,
+    timeout_seconds: Option<Spanned<u64>>,
+    max_tokens: Option<Spanned<u32>>,
+    daily_tokens: Option<u64>,
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ServerToml {
@@ -154,6 +185,7 @@ impl File {
             repositories: source.repositories(file.repositories)?,
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
+            llm: file.llm.map(|llm| source.llm(llm)).transpose()?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
@@ -267,6 +299,39 @@ impl Source<'_> {
             api_key_env: self.variable("api_key_env", embedding.api_key_env)?,
             dimension: self.bounded("dimension", embedding.dimension, MAX_DIMENSION)?,
             threads: self.bounded("threads", embedding.threads, MAX_THREADS)?,
+        })
+    }
+
+    fn llm(self, llm: LlmToml) -> Result<Llm> {
+        let example = match llm.provider {
+            llm::Provider::OpenAi => "https://api.openai.com/v1",
+            llm::Provider::Ollama => "http://127.0.0.1:11434",
+        };
+        if llm.model.get_ref().trim().is_empty() {
+            return Err(self.wrong(llm.model.span(), "model is empty; name a model of the provider"));
+        }
+        let seconds = match &llm.timeout_seconds {
+            Some(seconds) if !(1..=MAX_ANSWER_TIME).contains(seconds.get_ref()) => {
+                let what = format!("timeout_seconds is {}; it must be 1 to {MAX_ANSWER_TIME}", seconds.get_ref());
+                return Err(self.wrong(seconds.span(), what));
+            }
+            other => other.as_ref().map(|seconds| *seconds.get_ref()),
+        };
+        let max_tokens = match &llm.max_tokens {
+            Some(tokens) if !(1..=MAX_ANSWER_TOKENS).contains(tokens.get_ref()) => {
+                let what = format!("max_tokens is {}; it must be 1 to {MAX_ANSWER_TOKENS}", tokens.get_ref());
+                return Err(self.wrong(tokens.span(), what));
+            }
+            other => other.as_ref().map(|tokens| *tokens.get_ref()),
+        };
+        Ok(Llm {
+            provider: llm.provider,
+            model: llm.model.into_inner(),
+            base_url: llm.base_url.map(|url| self.address("base_url", &url, example)).transpose()?,
+            api_key_env: self.variable("api_key_env", llm.api_key_env)?,
+            timeout: seconds.map_or(llm::TIMEOUT, Duration::from_secs),
+            max_tokens: max_tokens.unwrap_or(llm::MAX_TOKENS),
+            daily_tokens: llm.daily_tokens.unwrap_or(llm::DAILY_TOKENS),
         })
     }
 

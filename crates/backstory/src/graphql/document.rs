@@ -13,8 +13,8 @@ const INTROSPECTION: [&str; 2] = ["__schema", "__type"];
 /// Fields of introspection that are lists.
 const INTROSPECTED_LISTS: [&str; 7] =
     ["types", "fields", "args", "inputFields", "interfaces", "possibleTypes", "enumValues"];
-/// Fields of the query and mutation types that read, or take away, everything there is.
-const LONG: [&str; 3] = ["check", "digest", "removeRepository"];
+/// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
+const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
 
 /// What a selection asks for, with that of the fragments it uses.
 #[derive(Clone, Copy, Debug, Default)]

@@ -33,6 +33,33 @@ impl From<EvaluationQuestion> for model::Question {
     }
 }
 
+/// A question made from the project itself, with what answers it.
+#[derive(SimpleObject)]
+pub(crate) struct QuestionPair {
+    /// What it is made from: `title`, `identifier`, `reference`, `link` or `sentence`.
+    kind: &'static str,
+    /// The question.
+    question: String,
+    /// References of what answers it: without these there is no answer.
+    evidence: Vec<ID>,
+}
+
+/// Questions made from a project.
+pub(super) async fn question_pairs(
+    ctx: &Context<'_>,
+    project: Option<String>,
+    count: i32,
+) -> Result<Vec<QuestionPair>> {
+    let count = usize::try_from(count).unwrap_or(0);
+    let pairs = loaders::engine(ctx)?.question_pairs(project.as_deref(), count).await?;
+    let pair = |pair: model::Pair| QuestionPair {
+        kind: pair.kind.as_str(),
+        question: pair.question,
+        evidence: pair.evidence.into_iter().map(ID).collect(),
+    };
+    Ok(pairs.into_iter().map(pair).collect())
+}
+
 /// What was found for questions whose answers are known.
 #[derive(SimpleObject)]
 pub(crate) struct Evaluation {

@@ -24,8 +24,8 @@ pub(crate) struct Limits {
     pub(crate) nesting: usize,
     /// How long an operation may take.
     pub(crate) time: Duration,
-    /// How long an operation may take that reads or takes away everything there is: `check`, `digest` and
-    /// `removeRepository`.
+    /// How long an operation may take that reads or takes away everything there is, `check`, `digest` and
+    /// `removeRepository`, or waits for a language model: `ask`, `sendMessage` and `summarize`.
     pub(crate) long_time: Duration,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A resolver knows an id; what it tells comes through the loaders, which read the ledger and the graph in batches.
 
+mod answer;
+mod chat;
 mod code;
 mod conversation;
 mod document;
@@ -25,6 +27,7 @@ mod scalar;
 mod search;
 mod status;
 mod subscription;
+mod summary;
 mod task;
 mod thread;
 mod trace;

@@ -1,13 +1,15 @@
 //! Work to be done.
 
-use async_graphql::{Context, Object, Result};
+use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::SyncRequest;
 
 use super::{
+    chat::{self, Chat, Message},
     loaders,
     names::Projection,
     page::QUERY,
     repository::{self, Repository},
+    summary::{self, Summary},
     task::Task,
 };
 
@@ -76,5 +78,51 @@ impl Mutation {
         #[graphql(desc = "What to make anew.", default_with = "Some(Projection::All)")] projection: Option<Projection>,
     ) -> Result<Task> {
         Ok(loaders::engine(ctx)?.start_rebuild(projection.unwrap_or(Projection::All).into())?.into())
+    }
+
+    /// Begins a conversation.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn create_chat(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project that it is narrowed to; everything if absent.")] project: Option<
+            String,
+        >,
+    ) -> Result<Chat> {
+        chat::create(ctx, project).await
+    }
+
+    /// Asks in a conversation; question and answer are kept. A question that has fewer than two content words, or begins
+    /// with a pronoun, is about what was asked before. The subscription `answer` tells the answer as it is made.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn send_message(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Number of the conversation.")] chat: ID,
+        #[graphql(desc = "The question, at most 2,000 characters.")] text: String,
+        #[graphql(
+            desc = "Whether a language model may word the answer, if one is configured.",
+            default_with = "Some(true)"
+        )]
+        model: Option<bool>,
+    ) -> Result<Message> {
+        chat::send(ctx, &chat, &text, model).await
+    }
+
+    /// Forgets a conversation; says whether it was there.
+    #[graphql(complexity = "QUERY")]
+    async fn remove_chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<bool> {
+        chat::remove(ctx, &id).await
+    }
+
+    /// Summarises an issue or merge request with the configured language model, unless that has been done since it last
+    /// changed.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn summarize(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop#12` or `acme/shop!7`")] reference: String,
+    ) -> Result<Summary> {
+        summary::make(ctx, &reference).await
     }
 }

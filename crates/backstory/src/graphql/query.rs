@@ -4,8 +4,10 @@ use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
 
 use super::{
+    answer::{self, Answer, CitationCheck, CitationInput},
+    chat::{self, Chat, DEFAULT_CHATS},
     conversation::Discussion,
-    evaluation::{self, Evaluation, EvaluationQuestion},
+    evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair},
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
@@ -189,6 +191,61 @@ impl Query {
         #[graphql(desc = "How many results of each leg are looked at, 1 to 100; 50 if absent.")] depth: Option<i32>,
     ) -> Result<Evaluation> {
         evaluation::evaluate(ctx, questions, project, legs, depth).await
+    }
+
+    /// Questions made from the project itself, the same every time, each with what answers it: asked once with everything
+    /// and once without that, they tell whether a missing answer is noticed.
+    #[graphql(complexity = "10 * QUERY + child_complexity")]
+    async fn question_pairs(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
+        #[graphql(desc = "How many, 1 to 1,000.")] count: i32,
+    ) -> Result<Vec<QuestionPair>> {
+        evaluation::question_pairs(ctx, project, count).await
+    }
+
+    /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
+    /// each sentence of which is checked against what it cites; or says that there is not enough evidence.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    async fn ask(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The question, at most 2,000 characters.")] question: String,
+        #[graphql(desc = "Only from documents that meet all these conditions.")] filter: Option<SearchFilter>,
+        #[graphql(
+            desc = "Whether a language model may word the answer, if one is configured.",
+            default_with = "Some(true)"
+        )]
+        model: Option<bool>,
+    ) -> Result<Answer> {
+        answer::ask(ctx, question, filter, model).await
+    }
+
+    /// Proves again, from the ledger and the clones, that citations stand where they say; in their order.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    async fn verify(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The citations, at most 100.")] citations: Vec<CitationInput>,
+    ) -> Result<Vec<CitationCheck>> {
+        answer::verify(ctx, citations).await
+    }
+
+    /// The conversations, newest first.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_CHATS, child_complexity)")]
+    async fn chats(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most conversations, 0 to 100; 20 if absent.")] first: Option<i32>,
+    ) -> Result<Vec<Chat>> {
+        chat::list(ctx, first).await
+    }
+
+    /// A conversation; null if there is none of that number.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Chat>> {
+        chat::find(ctx, &id).await
     }
 
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the

@@ -37,7 +37,7 @@ pub(crate) struct SearchFilter {
     project: Option<String>,
     /// Where it stands; a discussion has the state of what it belongs to.
     state: Option<State>,
-    /// References of documents that are left out with their parts, at most 100.
+    /// References of documents that are left out with their parts, at most 1,000.
     exclude: Option<Vec<ID>>,
 }
 
@@ -103,7 +103,7 @@ impl TryFrom<SearchFilter> for model::filter::Filter {
 }
 
 /// Most documents that a search leaves out.
-const MAX_EXCLUDED: usize = 100;
+const MAX_EXCLUDED: usize = 1000;
 
 fn excluded(ids: Option<Vec<ID>>) -> Result<Vec<String>, backstory_engine::error::Error> {
     let ids = ids.unwrap_or_default();

@@ -11,6 +11,7 @@ use futures::{Stream, stream};
 use tokio::sync::watch;
 
 use super::{
+    chat::{self, AnswerPart},
     loaders,
     task::{self, Task},
 };
@@ -35,6 +36,22 @@ impl Subscription {
             .watch_task(number)
             .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("there is no task {number}")))?;
         Ok(stream::unfold(Watch::First(task), Watch::next))
+    }
+
+    /// Asks in a conversation, like `sendMessage`, and tells the answer as it is made: each statement as soon as it has
+    /// been checked against what it cites, then the message that is kept.
+    async fn answer(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Number of the conversation.")] chat: ID,
+        #[graphql(desc = "The question, at most 2,000 characters.")] text: String,
+        #[graphql(
+            desc = "Whether a language model may word the answer, if one is configured.",
+            default_with = "Some(true)"
+        )]
+        model: Option<bool>,
+    ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
+        chat::stream(ctx, &chat, text, model)
     }
 }
 

@@ -19,11 +19,12 @@ use super::{
     merge_request::MergeRequest,
     names::State,
     node::Links,
-    page::{self, DEFAULT_PAGE, FEW, Listed, bad_cursor},
+    page::{self, DEFAULT_PAGE, FEW, Listed, QUERY, bad_cursor},
     person::Person,
     planning::{Label, Milestone},
     project::Project,
     scalar::DateTime,
+    summary::{self, Summary},
 };
 
 /// An issue or a merge request.
@@ -168,6 +169,12 @@ impl ThreadFields {
     /// How many notes people wrote, as the forge counts.
     async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |thread| thread.notes_count).await
+    }
+
+    /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
+        summary::of(ctx, &self.id).await
     }
 
     /// Its discussions, oldest first.

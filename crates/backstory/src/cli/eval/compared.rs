@@ -34,7 +34,7 @@ pub(super) struct Compared {
 /// # Errors
 /// The snapshot cannot be read or written.
 pub(super) fn compare(directory: &Path, args: &Args, found: &Found, report: &Report) -> Result<Compared> {
-    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = args.file.as_deref().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
     let path = directory.join(format!("{stem}.json"));
     let new = Snapshot::of(found.index.clone(), &found.answered, report);
     let drift = read(&path)?.map(|old| new.since(&old, args.tolerance));

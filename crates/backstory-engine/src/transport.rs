@@ -1,4 +1,5 @@
-//! One POST of JSON to a provider: retries, limits, and what went wrong in words.
+//! One POST of JSON to a provider of a model: retries, limits, and what went wrong in words. The answer is read whole or
+//! line by line.
 
 use std::time::Duration;
 
@@ -10,26 +11,41 @@ use reqwest::{
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Provider, error::EmbedError};
-
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Longest time for a whole answer; Ollama loads a model in it, and embeds 32 long texts on a slow machine.
-const TOTAL: Duration = Duration::from_secs(180);
 /// Further attempts when a request fails for a passing reason.
 const RETRIES: u32 = 2;
 /// Wait before the first of them; the next is four times as long.
 const BACKOFF: Duration = Duration::from_millis(250);
 /// Longest wait that a provider may ask for.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// Largest answer: 32 vectors of 4,096 numbers, written at length, have three million bytes.
-const MAX_BODY: usize = 16 << 20;
 /// Longest part of a provider's own explanation that is repeated.
 const MAX_REASON: usize = 300;
 
+/// What a transport is for: how its settings are called in messages, and its limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose {
+    /// The setting with the address: `embedding.base_url`.
+    pub(crate) base_url: &'static str,
+    /// The key, in a sentence: `the key of the embedding provider`.
+    pub(crate) key: &'static str,
+    /// Longest time for a whole answer.
+    pub(crate) total: Duration,
+    /// Largest answer, in bytes.
+    pub(crate) max_body: usize,
+}
+
+/// A setting that cannot be used.
+pub(crate) struct Refused {
+    /// Its name.
+    pub(crate) setting: &'static str,
+    /// What is wrong with it and what would be right.
+    pub(crate) problem: String,
+}
+
 /// A client of one address of a provider.
-pub(super) struct Transport {
-    provider: Provider,
+pub(crate) struct Transport {
+    purpose: Purpose,
     client: Client,
     endpoint: Url,
     base: String,
@@ -37,7 +53,7 @@ pub(super) struct Transport {
 }
 
 /// Why an attempt failed.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// No answer came.
     Silence {
         /// What happened.
@@ -72,19 +88,14 @@ impl Failure {
 }
 
 /// Whether a status says that another attempt may succeed.
-pub(super) fn is_passing(status: StatusCode) -> bool {
+pub(crate) fn is_passing(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
 
 impl Transport {
     /// A client for the path below the base address.
-    pub(super) fn new(
-        provider: Provider,
-        base: &Url,
-        path: &[&str],
-        key: Option<SecretString>,
-    ) -> Result<Self, EmbedError> {
-        let refuse = |problem: String| EmbedError::Configuration { setting: "embedding.base_url", problem };
+    pub(crate) fn new(purpose: Purpose, base: &Url, path: &[&str], key: Option<SecretString>) -> Result<Self, Refused> {
+        let refuse = |problem: String| Refused { setting: purpose.base_url, problem };
         if !matches!(base.scheme(), "http" | "https") {
             return Err(refuse(format!("is {}, but must begin with http:// or https://", shown(base))));
         }
@@ -101,72 +112,94 @@ impl Transport {
             .user_agent(concat!("backstory/", env!("CARGO_PKG_VERSION")))
             .redirect(Policy::none())
             .connect_timeout(CONNECT)
-            .timeout(TOTAL);
+            .timeout(purpose.total);
         if is_loopback(base) {
             builder = builder.no_proxy();
         } else if base.scheme() == "http" && key.is_some() {
-            tracing::warn!(url = %shown(base), "the key travels unencrypted; use https in embedding.base_url");
+            tracing::warn!(url = %shown(base), "the key travels unencrypted; use https in {}", purpose.base_url);
         }
         if let Some(key) = &key {
-            builder = builder.default_headers(bearer(key)?);
+            builder = builder.default_headers(bearer(key, purpose.key)?);
         }
         let client = builder
             .build()
             .map_err(|error| refuse(format!("cannot be reached: no HTTPS client can be set up: {}", root(&error))))?;
-        Ok(Self { provider, client, endpoint, base: shown(base), key })
-    }
-
-    /// Who is asked.
-    pub(super) fn provider(&self) -> Provider {
-        self.provider
+        Ok(Self { purpose, client, endpoint, base: shown(base), key })
     }
 
     /// The base address, for people.
-    pub(super) fn base(&self) -> &str {
+    pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
     /// Sends a request, again if it fails for a passing reason, and reads the answer.
-    pub(super) async fn post<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, Failure> {
-        let mut backoff = BACKOFF;
-        for _ in 0..RETRIES {
-            let failure = match self.attempt(request).await {
+    pub(crate) async fn post<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, Failure> {
+        let mut failures = 0;
+        loop {
+            match self.attempt(request).await {
                 Ok(answer) => return Ok(answer),
-                Err(failure) => failure,
-            };
-            let Some(wait) = failure.wait(backoff) else { return Err(failure) };
-            tracing::debug!(url = %self.base, wait_ms = wait.as_millis() as u64, "asking the embedding provider again");
-            tokio::time::sleep(wait).await;
-            backoff *= 4;
+                Err(failure) => self.wait(failure, &mut failures).await?,
+            }
         }
-        self.attempt(request).await
+    }
+
+    /// Sends a request, again if it fails for a passing reason; the answer is read line by line.
+    pub(crate) async fn lines(&self, request: &impl Serialize) -> Result<Lines<'_>, Failure> {
+        let mut failures = 0;
+        loop {
+            match self.send(request).await {
+                Ok(response) => return Ok(Lines { transport: self, response, buffer: Vec::new(), read: 0 }),
+                Err(failure) => self.wait(failure, &mut failures).await?,
+            }
+        }
+    }
+
+    /// Waits before another attempt, if one makes sense; each wait is four times as long as the one before.
+    async fn wait(&self, failure: Failure, failures: &mut u32) -> Result<(), Failure> {
+        let wait = failure.wait(BACKOFF * 4_u32.pow(*failures)).filter(|_| *failures < RETRIES);
+        let Some(wait) = wait else { return Err(failure) };
+        *failures += 1;
+        tracing::debug!(url = %self.base, wait_ms = wait.as_millis() as u64, "asking a provider again");
+        tokio::time::sleep(wait).await;
+        Ok(())
     }
 
     async fn attempt<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, Failure> {
+        let response = self.send(request).await?;
+        let body = self.body(response).await?;
+        serde_json::from_slice(&body).map_err(|error| Failure::Malformed(error.to_string()))
+    }
+
+    /// The response to a request that succeeded.
+    async fn send(&self, request: &impl Serialize) -> Result<Response, Failure> {
         let response = self.client.post(self.endpoint.clone()).json(request).send().await;
         let response = response.map_err(|error| self.silence(&error))?;
         let (status, pause) = (response.status(), pause(response.headers()));
-        let body = self.body(response).await?;
-        if !status.is_success() {
-            return Err(Failure::Status { status, reason: self.reason(status, &body), pause });
+        if status.is_success() {
+            return Ok(response);
         }
-        serde_json::from_slice(&body).map_err(|error| Failure::Malformed(error.to_string()))
+        let body = self.body(response).await?;
+        Err(Failure::Status { status, reason: self.reason(status, &body), pause })
     }
 
     async fn body(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
         let mut body = Vec::new();
         while let Some(part) = response.chunk().await.map_err(|error| self.silence(&error))? {
-            if body.len() + part.len() > MAX_BODY {
-                return Err(Failure::Malformed(format!("it is longer than {} MiB", MAX_BODY >> 20)));
+            if body.len() + part.len() > self.purpose.max_body {
+                return Err(self.too_long());
             }
             body.extend_from_slice(&part);
         }
         Ok(body)
     }
 
+    fn too_long(&self) -> Failure {
+        Failure::Malformed(format!("it is longer than {} MiB", self.purpose.max_body >> 20))
+    }
+
     fn silence(&self, error: &reqwest::Error) -> Failure {
         let reason = if error.is_timeout() && !error.is_connect() {
-            format!("no answer within {} s", TOTAL.as_secs())
+            format!("no answer within {} s", self.purpose.total.as_secs())
         } else {
             self.without_key(&root(error))
         };
@@ -192,12 +225,42 @@ impl Transport {
     }
 }
 
-fn bearer(key: &SecretString) -> Result<HeaderMap, EmbedError> {
-    let mut value =
-        HeaderValue::try_from(format!("Bearer {}", key.expose_secret())).map_err(|_| EmbedError::Configuration {
-            setting: "the key of the embedding provider",
-            problem: "has characters that no HTTP header can have; check for a stray line break".into(),
-        })?;
+/// An answer that is read line by line.
+pub(crate) struct Lines<'a> {
+    transport: &'a Transport,
+    response: Response,
+    buffer: Vec<u8>,
+    /// Bytes that came in all.
+    read: usize,
+}
+
+impl Lines<'_> {
+    /// The next line without its end; `None` behind the last.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Failure> {
+        loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=end).collect();
+                return Ok(Some(String::from_utf8_lossy(&line).trim_end().to_owned()));
+            }
+            let Some(part) = self.response.chunk().await.map_err(|error| self.transport.silence(&error))? else {
+                let rest = std::mem::take(&mut self.buffer);
+                let rest = String::from_utf8_lossy(&rest).trim_end().to_owned();
+                return Ok(Some(rest).filter(|rest| !rest.is_empty()));
+            };
+            self.read += part.len();
+            if self.read > self.transport.purpose.max_body {
+                return Err(self.transport.too_long());
+            }
+            self.buffer.extend_from_slice(&part);
+        }
+    }
+}
+
+fn bearer(key: &SecretString, name: &'static str) -> Result<HeaderMap, Refused> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret())).map_err(|_| Refused {
+        setting: name,
+        problem: "has characters that no HTTP header can have; check for a stray line break".into(),
+    })?;
     value.set_sensitive(true);
     Ok(HeaderMap::from_iter([(AUTHORIZATION, value)]))
 }
@@ -222,7 +285,7 @@ fn root(error: &reqwest::Error) -> String {
 }
 
 /// An address without anything that may be secret.
-pub(super) fn shown(url: &Url) -> String {
+pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // Both fail only for addresses that have no user.
     let _ = url.set_username("");

@@ -1,0 +1,202 @@
+//! The documents that answers cite, read from the ledger and the clones, never from the index.
+
+use std::ops::Range;
+
+use backstory_model::{
+    answer::Citation,
+    commit::{RepoPath, Sha},
+    digest::sha256_hex,
+    document::{commit_url, lines_url},
+    entity::{Item, Thread},
+    id::{NodeId, ThreadId},
+    repository::{InRepository, Record},
+};
+use backstory_sources::redact::redact;
+use jiff::Timestamp;
+
+use crate::{Engine, error::Result, repository::MAX_TEXT};
+
+/// A text that can be cited.
+#[derive(Clone, Debug)]
+pub(crate) struct CitedDocument {
+    /// Its node.
+    pub(crate) id: NodeId,
+    /// Title of the issue, merge request or commit; path of the file.
+    pub(crate) title: String,
+    /// Its page at the forge.
+    pub(crate) url: Option<String>,
+    /// Who wrote it.
+    pub(crate) author: Option<String>,
+    /// When.
+    pub(crate) at: Timestamp,
+    /// Of a file: the commit and the path.
+    pub(crate) file: Option<(Sha, String)>,
+    /// Bytes of the title that the text begins with, if more follows.
+    pub(crate) heading: usize,
+    /// The text.
+    pub(crate) text: String,
+}
+
+impl CitedDocument {
+    /// A citation of bytes of it.
+    pub(crate) fn cite(&self, number: u32, bytes: Range<usize>) -> Citation {
+        let text = self.text[bytes.clone()].to_owned();
+        let lines = self.file.as_ref().map(|_| self.lines_of(&bytes));
+        Citation {
+            number,
+            id: self.id.to_string(),
+            title: self.title.clone(),
+            url: self.url.clone(),
+            author: self.author.clone(),
+            at: self.at,
+            commit: self.file.as_ref().map(|(commit, _)| commit.to_string()),
+            path: self.file.as_ref().map(|(_, path)| path.clone()),
+            lines,
+            bytes: (bytes.start as u64, bytes.end as u64),
+            hash: sha256_hex(&text),
+            document: sha256_hex(&self.text),
+            text,
+        }
+    }
+
+    /// The lines that bytes lie in, from 1.
+    pub(crate) fn lines_of(&self, bytes: &Range<usize>) -> (u32, u32) {
+        let line = |at: usize| {
+            let before = self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count();
+            u32::try_from(before + 1).unwrap_or(u32::MAX)
+        };
+        (line(bytes.start), line(bytes.end.saturating_sub(1).max(bytes.start)))
+    }
+
+    /// The bytes of lines, from 1, without the last line's end.
+    pub(crate) fn bytes_of(&self, (first, last): (u32, u32)) -> Range<usize> {
+        let mut at = 0;
+        let mut range = 0..0;
+        for (number, line) in (1..).zip(self.text.split_inclusive('\n')) {
+            if number == first {
+                range = at..at;
+            }
+            at += line.len();
+            if (first..=last).contains(&number) {
+                range.end = range.start + self.text[range.start..at].trim_end().len();
+            }
+        }
+        range
+    }
+}
+
+impl Engine {
+    /// An issue or merge request and its notes, the description first, then the notes as they were written.
+    pub(crate) fn documents_of_thread(&self, id: &ThreadId) -> Result<Vec<CitedDocument>> {
+        let (own, thread) = match self.item_now(&id.clone().into())? {
+            Some(Item::Issue(issue)) => (description(id, &issue.thread), issue.thread),
+            Some(Item::MergeRequest(mr)) => (description(id, &mr.thread), mr.thread),
+            _ => return Ok(vec![]),
+        };
+        let mut documents = vec![own];
+        for discussion in self.discussions_now(id)?.iter() {
+            documents.extend(discussion.notes.iter().map(|note| CitedDocument {
+                id: discussion.note_id(note),
+                title: thread.title.clone(),
+                url: Some(format!("{}#note_{}", thread.web_url, note.id)).filter(|_| !thread.web_url.is_empty()),
+                author: note.author.clone(),
+                at: note.created_at,
+                file: None,
+                heading: 0,
+                text: note.body.clone(),
+            }));
+        }
+        Ok(documents)
+    }
+
+    /// A commit's message.
+    pub(crate) fn document_of_commit(&self, project: &str, sha: &str) -> Result<Option<CitedDocument>> {
+        let Some(Item::Repository(of)) = self.item_now(&NodeId::commit(project, sha))? else { return Ok(None) };
+        let Record::Commit(record) = &of.record else { return Ok(None) };
+        let commit = &record.commit;
+        Ok(Some(CitedDocument {
+            id: of.id(),
+            title: commit.message.lines().next().unwrap_or_default().trim().to_owned(),
+            url: Some(commit_url(of.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
+            author: Some(commit.author.name.clone()),
+            at: commit.author.at,
+            file: None,
+            heading: 0,
+            text: commit.message.clone(),
+        }))
+    }
+
+    /// A file at a commit, the indexed head if none is named; `None` if there is no such file.
+    pub(crate) fn document_of_file(
+        &self,
+        project: &str,
+        path: &str,
+        commit: Option<Sha>,
+    ) -> Result<Option<CitedDocument>> {
+        let Some(repository) = self.repository_record(project)? else { return Ok(None) };
+        let head = || -> Result<Option<Sha>> {
+            let Some(branch) = &repository.default_branch else { return Ok(None) };
+            let entry = self.ledger().repositories()?.into_iter().find(|entry| entry.project == project);
+            Ok(entry.and_then(|entry| entry.indexed.get(branch.as_str()).copied()))
+        };
+        let commit = match commit {
+            Some(commit) => Some(commit),
+            None => head()?,
+        };
+        let Some(commit) = commit else { return Ok(None) };
+        let path = RepoPath::from_printed(path);
+        let objects = self.objects(project)?;
+        let entry = objects.entry(commit, &path)?;
+        let bytes = objects.blob(entry.id, MAX_TEXT)?;
+        let text = redact(&String::from_utf8_lossy(&bytes)).0.into_owned();
+        let id = NodeId::file(project, path.as_str());
+        let of = match self.item_now(&id)? {
+            Some(Item::Repository(InRepository { record: Record::File(file), .. })) => Some(file.changed_at),
+            _ => None,
+        };
+        let context =
+            backstory_model::reference::Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+        let url = lines_url(context, &commit.to_string(), path.as_str(), None);
+        Ok(Some(CitedDocument {
+            id,
+            title: path.as_str().to_owned(),
+            url: Some(url).filter(|url| !url.is_empty()),
+            author: None,
+            at: of.unwrap_or_default(),
+            file: Some((commit, path.as_str().to_owned())),
+            heading: 0,
+            text,
+        }))
+    }
+
+    /// The document that a citation names; `None` if it is not there.
+    pub(crate) fn cited_document(&self, id: &NodeId, commit: Option<Sha>) -> Result<Option<CitedDocument>> {
+        Ok(match id {
+            NodeId::Thread(thread) => self.documents_of_thread(thread)?.into_iter().next(),
+            NodeId::Note { thread, .. } => {
+                self.documents_of_thread(thread)?.into_iter().find(|document| document.id == *id)
+            }
+            NodeId::Commit { project, sha } => self.document_of_commit(project, sha)?,
+            NodeId::File { project, path } => self.document_of_file(project, path, commit)?,
+            _ => None,
+        })
+    }
+}
+
+fn description(id: &ThreadId, thread: &Thread) -> CitedDocument {
+    let text = if thread.description.is_empty() {
+        thread.title.clone()
+    } else {
+        format!("{}\n\n{}", thread.title, thread.description)
+    };
+    CitedDocument {
+        id: id.clone().into(),
+        title: thread.title.clone(),
+        url: Some(thread.web_url.clone()).filter(|url| !url.is_empty()),
+        author: thread.author.clone(),
+        at: thread.created_at,
+        file: None,
+        heading: if thread.description.is_empty() { 0 } else { thread.title.len() },
+        text,
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether what was found can answer a question at all. Pure: words, how many documents have them, and which of them
+//! each story has.
+
+/// Least share of a question's words, weighted by rarity, that one story must have.
+const LEAST_COVERAGE: f32 = 0.4;
+/// Least share of them for a question whose meaning is near to what a story says, in other words.
+const LEAST_NEAR_COVERAGE: f32 = 0.25;
+/// Cosine from which a story says the same in other words.
+const NEAR: f32 = 0.5;
+
+/// A content word of the question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AskedWord {
+    /// As it is written.
+    pub word: String,
+    /// Whether it names one thing.
+    pub named: bool,
+    /// How many documents have it; counting may stop at some hundreds.
+    pub documents: u64,
+}
+
+/// What is asked, and of how much.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The content words of the question.
+    pub words: Vec<AskedWord>,
+    /// How many documents were searched.
+    pub documents: u64,
+    /// Issues, merge requests and commits that the question names and that are not there.
+    pub absent: Vec<String>,
+}
+
+impl Asked {
+    /// How much each word tells, in the order of the words: the rarer, the more.
+    pub fn weights(&self) -> Vec<f32> {
+        let all = self.documents.max(1) as f32;
+        self.words.iter().map(|word| (1.0 + all / (1.0 + word.documents as f32)).ln()).collect()
+    }
+}
+
+/// A story that may hold the answer: an issue, merge request, commit or file with all that belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its reference.
+    pub id: String,
+    /// Which of the question's words its text has, in their order.
+    pub covered: Vec<bool>,
+    /// Cosine of its nearest sentence to the question, if vectors are there.
+    pub nearest: Option<f32>,
+}
+
+/// Whether there is enough to answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Whether there is.
+    pub answerable: bool,
+    /// How many documents were searched, and references of the stories that were read.
+    pub searched: (u64, Vec<String>),
+    /// What was looked for and not found, for a person.
+    pub missing: Vec<String>,
+    /// How well the best story fits, 0 to 1: the share of the question's words that it has, times how near its nearest
+    /// sentence is.
+    pub confidence: f32,
+}
+
+/// Judges. Without a story there is no answer; nor where a thing that the question names occurs nowhere; nor where no
+/// story has enough of its words.
+pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
+    let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
+    let confidence = confidence(asked, candidates);
+    let refuse = |missing| Verdict { answerable: false, searched: (asked.documents, vec![]), missing, confidence };
+    if !asked.absent.is_empty() {
+        return refuse(asked.absent.iter().map(|id| format!("{id} is not in the index")).collect());
+    }
+    if asked.words.is_empty() {
+        return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
+    }
+    let nowhere: Vec<&AskedWord> = asked.words.iter().filter(|word| word.documents == 0).collect();
+    let named: Vec<String> = (nowhere.iter())
+        .filter(|word| word.named)
+        .map(|word| format!("'{}' occurs in no document", word.word))
+        .collect();
+    if !named.is_empty() {
+        return Verdict { searched, ..refuse(named) };
+    }
+    let Some(best) = best(asked, candidates) else {
+        return refuse(vec!["no document has any of these words".to_owned()]);
+    };
+    let near = candidates.iter().filter_map(|candidate| candidate.nearest).fold(0.0, f32::max) >= NEAR;
+    let least = if near { LEAST_NEAR_COVERAGE } else { LEAST_COVERAGE };
+    if best.0 >= least {
+        return Verdict { answerable: true, searched, missing: vec![], confidence };
+    }
+    let lacking = asked.words.iter().zip(&best.1.covered).filter(|(_, covered)| !**covered);
+    let lacking: Vec<String> = lacking.map(|(word, _)| format!("'{}'", word.word)).collect();
+    let missing = format!("nothing speaks of {} together with the rest of the question", lacking.join(", "));
+    Verdict { searched, ..refuse(vec![missing]) }
+}
+
+fn confidence(asked: &Asked, candidates: &[Candidate]) -> f32 {
+    let weights = asked.weights();
+    let fit = |candidate: &Candidate| {
+        let share = share(&weights, candidate);
+        share * candidate.nearest.unwrap_or(share).clamp(0.0, 1.0)
+    };
+    candidates.iter().map(fit).fold(0.0, f32::max)
+}
+
+fn share(weights: &[f32], candidate: &Candidate) -> f32 {
+    let total: f32 = weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let covered = weights.iter().zip(&candidate.covered).filter(|(_, covered)| **covered);
+    covered.map(|(weight, _)| weight).sum::<f32>() / total
+}
+
+/// The story with most of the words, and its share of them.
+fn best<'a>(asked: &Asked, candidates: &'a [Candidate]) -> Option<(f32, &'a Candidate)> {
+    let weights = asked.weights();
+    let scored = candidates.iter().map(|candidate| (share(&weights, candidate), candidate));
+    scored.rev().max_by(|a, b| a.0.total_cmp(&b.0))
+}

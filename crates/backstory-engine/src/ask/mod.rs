@@ -1,0 +1,267 @@
+//! Answers to questions, strictly from what was read: quotations with who said them, when and where, or sentences of a
+//! language model each of which was checked against what it cites; and a refusal where the evidence does not suffice.
+
+mod document;
+pub mod evidence;
+mod select;
+mod standing;
+mod stories;
+pub(crate) mod support;
+mod verify;
+mod written;
+
+use std::collections::BTreeMap;
+
+use backstory_model::{
+    answer::{Answer, Citation, Method, REFUSAL, Refusal, Statement},
+    filter::Filter,
+    question::Question,
+    terms::term_of,
+};
+use futures::future::try_join_all;
+use tokio::sync::mpsc;
+
+pub use verify::{Check, MAX_CITATIONS};
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, is_excluded},
+};
+use evidence::{Asked, AskedWord, Candidate, Verdict};
+use select::{MAX_QUOTES, Scored, choose};
+use stories::Story;
+
+/// Hits of the search that stories are made of.
+const HITS: usize = 40;
+/// Documents in which a name is looked for.
+const NAME_HITS: usize = 30;
+
+/// A question.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AskRequest {
+    /// The question, at most [`MAX_QUERY`] characters.
+    pub question: String,
+    /// What was asked before, if the question goes on from there: its words are searched for too.
+    pub before: Option<String>,
+    /// What to narrow it to.
+    pub filter: Filter,
+    /// Whether a language model may word the answer, if one is configured.
+    pub model: bool,
+}
+
+/// What is told while an answer is made: its statements, each as soon as it has been checked, and what they cite.
+pub type Telling = mpsc::Sender<(Statement, Vec<Citation>)>;
+
+/// What was found for a question.
+pub(crate) struct Found {
+    pub(crate) question: String,
+    stories: Vec<Story>,
+    scored: Vec<Scored>,
+    verdict: Verdict,
+    warnings: Vec<String>,
+}
+
+impl Engine {
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// The question is empty or too long, a filter names what does not exist, or a store failed. A language model that
+    /// fails is a warning: quotations answer then.
+    pub async fn ask(&self, request: AskRequest) -> Result<Answer> {
+        self.ask_telling(request, None).await
+    }
+
+    /// Answers a question, and tells each statement as soon as it is certain. Whoever no longer listens is not waited for.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub async fn ask_telling(&self, request: AskRequest, telling: Option<Telling>) -> Result<Answer> {
+        let model = self.chat_model().filter(|_| request.model).cloned();
+        let mut found = self.find(&request).await?;
+        if !found.verdict.answerable {
+            return Ok(refused(&found));
+        }
+        let mut warnings = Vec::new();
+        if let Some(model) = model {
+            match self.written_answer(&model, &found, telling.as_ref()).await {
+                Ok(Some(answer)) => return self.finish(&found, answer, warnings).await,
+                Ok(None) => warnings.push(format!(
+                    "{} wrote nothing that the passages support; these are the passages themselves",
+                    model.name()
+                )),
+                Err(error) => warnings.push(format!("the language model was not used: {error}")),
+            }
+        }
+        let answer = extracted(&found);
+        if !answer.answered {
+            found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
+            return Ok(refused(&found));
+        }
+        for statement in &answer.statements {
+            let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
+            tell(telling.as_ref(), statement, cited.cloned().collect()).await;
+        }
+        self.finish(&found, answer, warnings).await
+    }
+
+    async fn find(&self, request: &AskRequest) -> Result<Found> {
+        let question = request.question.trim().to_owned();
+        let length = question.chars().count();
+        if length == 0 {
+            return Err(Error::invalid("the question is empty; say what you want to know"));
+        }
+        if length > MAX_QUERY {
+            let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
+            return Err(Error::invalid(message));
+        }
+        let before = request.before.as_deref().unwrap_or_default();
+        let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
+        let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
+        let search =
+            SearchRequest { query: query.clone(), filter: request.filter.clone(), limit: HITS, ..Default::default() };
+        let (response, asked) = tokio::try_join!(self.search(search), self.asked(&read, &request.filter))?;
+        let stories = self.stories(&response.hits).await?;
+        let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
+        let scored = self.score(&read, &query, &asked.weights(), &stories, by_meaning).await;
+        let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
+        let asked = Asked { absent: self.absent(&question, &request.filter).await?, ..asked };
+        let verdict = evidence::judge(&asked, &candidates);
+        Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
+    }
+
+    /// Issues, merge requests and commits that a question names and that are not there, or left out.
+    async fn absent(&self, question: &str, filter: &Filter) -> Result<Vec<String>> {
+        let index = self.index();
+        let mut absent = Vec::new();
+        for id in self.named(question, filter.project.as_deref()).await? {
+            let id = id.to_string();
+            let there = index.facts([id.as_str()]).remove(id.as_str());
+            if there.is_none_or(|facts| is_excluded(filter, &id, &facts)) {
+                absent.push(id);
+            }
+        }
+        Ok(absent)
+    }
+
+    /// The words of a question and how many documents have each.
+    async fn asked(&self, question: &Question, filter: &Filter) -> Result<Asked> {
+        let index = self.index();
+        let within = Filter { project: filter.project.clone(), ..Filter::default() };
+        let (_, frequencies) = index.frequencies(question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0)));
+        let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
+            let (index, within) = (index.clone(), within.clone());
+            async move {
+                if frequency > NAME_HITS as u64 && !term.named {
+                    return Ok::<_, Error>(frequency);
+                }
+                // Parts of a name are found too, and what is left out is counted; the texts tell.
+                let hits = index.lexical(&term.word, &within, NAME_HITS).await?;
+                let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
+                let documents = index.documents(&ids).await?.into_iter();
+                let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));
+                if !term.named {
+                    return Ok(documents.count() as u64);
+                }
+                let name = term.word.to_lowercase();
+                let has = |text: &str| has_name(&text.to_lowercase(), &name);
+                Ok(documents.filter(|document| has(&document.text) || has(&document.title)).count() as u64)
+            }
+        });
+        let counts = try_join_all(counts).await?;
+        let word = |(term, documents): (&backstory_model::question::Term, u64)| AskedWord {
+            word: term.word.clone(),
+            named: term.named,
+            documents,
+        };
+        let asked = question.terms.iter().zip(counts).map(word).collect();
+        Ok(Asked { words: asked, documents: index.coverage().documents, absent: vec![] })
+    }
+
+    /// Adds where the decision stands, and what the reader must know.
+    async fn finish(&self, found: &Found, mut answer: Answer, warnings: Vec<String>) -> Result<Answer> {
+        // The story that most of the answer's weight comes from.
+        let first = answer.citations.first().map(|citation| citation.id.clone()).unwrap_or_default();
+        let story = found.stories.iter().find(|story| story.documents.iter().any(|d| d.id.to_string() == first));
+        if let Some(id) = story.map(|story| story.id.clone()) {
+            let engine = self.clone();
+            answer.standing = self.blocking(move || engine.where_it_stands(&id)).await?;
+        }
+        answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
+        Ok(answer)
+    }
+}
+
+/// Whether a text has a name, alone or as a part of an identifier; both in lower case.
+fn has_name(text: &str, name: &str) -> bool {
+    let alone = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    };
+    text.match_indices(name).any(|(at, _)| alone(at))
+}
+
+/// Tells a statement, unless nobody listens.
+async fn tell(telling: Option<&Telling>, statement: &Statement, citations: Vec<Citation>) {
+    if let Some(telling) = telling {
+        let _ = telling.send((statement.clone(), citations)).await;
+    }
+}
+
+fn warnings(response: SearchResponse) -> Vec<String> {
+    response.warnings
+}
+
+fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<Candidate> {
+    let mut nearest: BTreeMap<usize, f32> = BTreeMap::new();
+    for (story, meaning) in scored.iter().filter_map(|one| Some((one.story, one.meaning?))) {
+        let known = nearest.entry(story).or_insert(meaning);
+        *known = known.max(meaning);
+    }
+    let candidate = |(place, story): (usize, &Story)| Candidate {
+        id: story.id.to_string(),
+        covered: story.covers(&question.terms),
+        nearest: nearest.get(&place).copied(),
+    };
+    stories.iter().enumerate().map(candidate).collect()
+}
+
+/// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
+fn extracted(found: &Found) -> Answer {
+    let mut chosen = choose(&found.scored, &found.stories, MAX_QUOTES);
+    let rank: BTreeMap<usize, usize> =
+        chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();
+    chosen.sort_by_key(|quote| (rank[&quote.story], quote.passages));
+    let confidence = found.verdict.confidence;
+    let mut answer = Answer { question: found.question.clone(), confidence, ..Answer::default() };
+    for (number, quote) in (1..).zip(&chosen) {
+        let (document, range) = quote.place(&found.stories);
+        let citation = found.stories[quote.story].documents[document].cite(number, range);
+        answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
+        answer.citations.push(citation);
+    }
+    answer.answered = !answer.statements.is_empty();
+    answer.method = Method::Extractive;
+    answer
+}
+
+fn refused(found: &Found) -> Answer {
+    let (documents, stories) = &found.verdict.searched;
+    let read = match stories.as_slice() {
+        [] => String::new(),
+        some => format!(", and read what fits best: {}", some.join(", ")),
+    };
+    let refusal = Refusal {
+        sentence: REFUSAL.to_owned(),
+        searched: format!("searched {documents} documents{read}"),
+        missing: found.verdict.missing.clone(),
+    };
+    Answer {
+        question: found.question.clone(),
+        confidence: found.verdict.confidence,
+        refusal: Some(refusal),
+        warnings: found.warnings.clone(),
+        ..Answer::default()
+    }
+}

@@ -1,0 +1,304 @@
+//! Which pieces answer: their words, their nearness to the question, what they stand beside, and whether they sound like
+//! an answer of the kind that is asked for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::LazyLock,
+    time::Duration,
+};
+
+use backstory_model::{
+    question::{Question, QuestionKind},
+    sentence::{PieceKind, overlap, stems},
+    text::words,
+};
+use regex::Regex;
+
+use super::stories::{Passage, Story, coverage};
+use crate::Engine;
+
+/// Most quotations of an answer.
+pub(super) const MAX_QUOTES: usize = 5;
+/// Pieces that are compared with the question by meaning.
+const MAX_EMBEDDED: usize = 48;
+/// Longest time for that; without it words alone decide.
+const EMBED_TIME: Duration = Duration::from_secs(5);
+/// A quotation has at least this share of the best one's score.
+const LEAST_SHARE: f32 = 0.72;
+/// Pieces that share more of their words say the same.
+const SAME: f32 = 0.7;
+/// Longest quotation of several pieces, in bytes.
+const MAX_QUOTE: usize = 500;
+/// A piece joins one beside it that is quoted if it has at least this share of its score.
+const JOINS: f32 = 0.5;
+/// Shortest piece that says something, in characters.
+const SHORT: usize = 25;
+/// Cosines of sentences to a question lie between these.
+const FAR: f32 = 0.1;
+const NEAR: f32 = 0.7;
+
+/// What the parts of a score weigh.
+const WORDS: f32 = 0.20;
+const MEANING: f32 = 0.50;
+const BESIDE: f32 = 0.15;
+const STORY: f32 = 0.05;
+const CUE: f32 = 0.06;
+/// Without vectors their weight goes to the words.
+const WORDS_ALONE: f32 = WORDS + MEANING;
+
+/// A piece and how well it answers.
+#[derive(Clone, Debug)]
+pub(super) struct Scored {
+    /// Which story.
+    pub(super) story: usize,
+    /// Which of its passages.
+    pub(super) passage: usize,
+    /// How well it answers; only comparable within one question.
+    pub(super) score: f32,
+    /// Cosine to the question, if there are vectors.
+    pub(super) meaning: Option<f32>,
+}
+
+impl Engine {
+    /// The pieces of stories, the best first.
+    pub(super) async fn score(
+        &self,
+        question: &Question,
+        query: &str,
+        weights: &[f32],
+        stories: &[Story],
+        by_meaning: bool,
+    ) -> Vec<Scored> {
+        let mut scored: Vec<Scored> = Vec::new();
+        for (place, story) in stories.iter().enumerate() {
+            let covered: Vec<f32> =
+                story.passages.iter().map(|passage| coverage(question, weights, &passage.stems)).collect();
+            let title = story.documents.first().map_or(0.0, |own| coverage(question, weights, &stems(&own.title)));
+            for (at, passage) in story.passages.iter().enumerate() {
+                let same = |other: usize| story.passages.get(other).is_some_and(|o| o.document == passage.document);
+                let before = at.checked_sub(1).filter(|before| same(*before)).map_or(0.0, |before| covered[before]);
+                let after = Some(at + 1).filter(|after| same(*after)).map_or(0.0, |after| covered[after]);
+                let beside = title.max(before).max(after * 0.7);
+                let text = story.text(passage);
+                let score = WORDS_ALONE * covered[at]
+                    + BESIDE * beside
+                    + STORY * story.score
+                    + CUE * cue(question.kind, passage, text)
+                    - fault(question.kind, passage, text);
+                scored.push(Scored { story: place, passage: at, score, meaning: None });
+            }
+        }
+        sort(&mut scored);
+        if by_meaning {
+            self.add_meaning(question, query, weights, stories, &mut scored).await;
+        }
+        scored
+    }
+
+    /// Compares the best pieces with the question by meaning; the others stay behind them.
+    async fn add_meaning(
+        &self,
+        question: &Question,
+        query: &str,
+        weights: &[f32],
+        stories: &[Story],
+        scored: &mut [Scored],
+    ) {
+        let nearest = scored.len().min(MAX_EMBEDDED);
+        let (best, _) = scored.split_at_mut(nearest);
+        let passage = |one: &Scored| &stories[one.story].passages[one.passage];
+        let texts: Vec<String> = best.iter().map(|one| stories[one.story].text(passage(one)).to_owned()).collect();
+        let vectors = async {
+            let query = self.embedder().embed_query(query).await.ok()?;
+            Some((query, self.embedder().embed_documents(&texts).await.ok()?))
+        };
+        let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
+        for (one, vector) in best.iter_mut().zip(&vectors) {
+            let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
+            let words = coverage(question, weights, &passage(one).stems);
+            let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
+            one.score += MEANING * (meaning - words);
+            one.meaning = Some(cosine);
+        }
+        sort(best);
+    }
+}
+
+fn sort(scored: &mut [Scored]) {
+    scored.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.story, a.passage).cmp(&(b.story, b.passage))));
+}
+
+/// What to quote: pieces that stand together in one document.
+#[derive(Clone, Debug)]
+pub(super) struct Quote {
+    /// Which story.
+    pub(super) story: usize,
+    /// The first and the last of its passages.
+    pub(super) passages: (usize, usize),
+    stems: BTreeSet<String>,
+}
+
+impl Quote {
+    /// Which of the story's documents, and which bytes of it.
+    pub(super) fn place(&self, stories: &[Story]) -> (usize, Range<usize>) {
+        let passages = &stories[self.story].passages;
+        let (first, last) = (&passages[self.passages.0], &passages[self.passages.1]);
+        (first.document, first.range.start..last.range.end)
+    }
+}
+
+/// What to quote, the best first: none that says what a better one says. What stands beside a piece and also speaks of
+/// the question is quoted with it, because a reason often follows what it is the reason of.
+pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Quote> {
+    let passage = |one: &Scored| &stories[one.story].passages[one.passage];
+    let scores: BTreeMap<(usize, usize), f32> =
+        scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
+    let least = scored.first().map_or(0.0, |best| best.score * LEAST_SHARE);
+    let mut chosen: Vec<Quote> = Vec::new();
+    for one in scored.iter().filter(|one| one.score >= least && one.score > 0.0) {
+        let taken = |at: usize| {
+            let within =
+                |quote: &Quote| quote.story == one.story && (quote.passages.0..=quote.passages.1).contains(&at);
+            chosen.iter().any(within)
+        };
+        if passage(one).kind == PieceKind::Heading || taken(one.passage) {
+            continue;
+        }
+        let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
+        let quote = grown(one, &stories[one.story].passages, joins);
+        let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
+        if !chosen.iter().any(said) {
+            chosen.push(quote);
+        }
+        if chosen.len() == most {
+            break;
+        }
+    }
+    chosen
+}
+
+/// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first.
+fn grown(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Quote {
+    let own = &passages[one.passage];
+    let (mut first, mut last) = (one.passage, one.passage);
+    let beside = |at: usize| {
+        let there = passages.get(at).filter(|o| o.document == own.document && o.kind != PieceKind::Heading);
+        there.is_some() && joins(at)
+    };
+    let fits = |first: usize, last: usize| {
+        let (start, end) = (passages[first].range.start, passages[last].range.end);
+        start < end && end - start <= MAX_QUOTE
+    };
+    loop {
+        if beside(last + 1) && fits(first, last + 1) {
+            last += 1;
+        } else if first > 0 && beside(first - 1) && fits(first - 1, last) {
+            first -= 1;
+        } else {
+            break;
+        }
+    }
+    let stems = passages[first..=last].iter().flat_map(|passage| passage.stems.iter().cloned()).collect();
+    Quote { story: one.story, passages: (first, last), stems }
+}
+
+const REASONS: [&str; 22] = [
+    "because",
+    "so that",
+    "in order to",
+    "to avoid",
+    "otherwise",
+    "instead of",
+    "rather than",
+    "reason",
+    "due to",
+    "the problem",
+    "therefore",
+    "purpose",
+    "rationale",
+    "motivat",
+    "prevent",
+    "since ",
+    "as it ",
+    "would ",
+    "should ",
+    "too ",
+    "prefer",
+    "that way",
+];
+/// So many of them say it outright.
+const OUTRIGHT: usize = 15;
+const DIRECTIONS: [&str; 18] = [
+    "use ",
+    "run ",
+    "set ",
+    "call ",
+    "configure",
+    "pass ",
+    "add ",
+    "build",
+    "compile",
+    "install",
+    "define",
+    "enable",
+    "disable",
+    "try ",
+    "make ",
+    "you can",
+    "you need",
+    "you could",
+];
+const ORIGINS: [&str; 11] = [
+    "suggest",
+    "propos",
+    "thanks to",
+    "idea",
+    "maintainer",
+    "written by",
+    "credit",
+    "contribut",
+    "implemented by",
+    "reported by",
+    "i am ",
+];
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:(?:19|20)\d\d|v?\d+\.\d+(?:\.\d+)?|\d+ (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)|january|february|march|april|june|july|august|september|october|november|december|yesterday|today)\b",
+    )
+    .expect("the pattern is constant")
+});
+
+/// How much a piece sounds like an answer of the kind that is asked for, 0 to 1.
+fn cue(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
+    let lower = text.to_lowercase();
+    let any = |cues: &[&str]| cues.iter().any(|cue| lower.contains(cue));
+    match kind {
+        QuestionKind::Why if any(&REASONS[..OUTRIGHT]) => 1.0,
+        QuestionKind::Why if any(&REASONS[OUTRIGHT..]) => 0.5,
+        QuestionKind::How if passage.kind == PieceKind::Code => 0.8,
+        QuestionKind::How if any(&DIRECTIONS) || text.contains('`') => 0.8,
+        QuestionKind::Who if text.contains('@') || any(&ORIGINS) => 1.0,
+        QuestionKind::When if TIMES.is_match(text) => 1.0,
+        QuestionKind::What => 0.4,
+        _ => 0.0,
+    }
+}
+
+/// What makes a piece no answer: it asks, says next to nothing, or is code where a reason is asked for.
+fn fault(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
+    let mut fault = 0.0;
+    if text.trim_end().ends_with('?') {
+        fault += 0.15;
+    }
+    if text.chars().count() < SHORT || words(text).len() < 4 {
+        fault += 0.12;
+    }
+    if passage.kind == PieceKind::Code && kind != QuestionKind::How && kind != QuestionKind::What {
+        fault += 0.08;
+    }
+    if passage.kind == PieceKind::Heading {
+        fault += 0.1;
+    }
+    fault
+}

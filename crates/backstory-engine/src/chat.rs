@@ -1,0 +1,167 @@
+//! Conversations: questions and answers that are kept, where a question may go on from the one before.
+
+use backstory_model::{
+    answer::{Answer, Method},
+    filter::Filter,
+    question::Question,
+};
+use backstory_sources::redact::redact;
+use backstory_store::ledger::{Chat, Message, NewMessage, Role};
+use jiff::Timestamp;
+
+use crate::{
+    Engine,
+    ask::{AskRequest, Telling},
+    error::{Error, ErrorKind, Result},
+    search::MAX_QUERY,
+};
+
+/// Most conversations that are kept.
+pub const MAX_CHATS: u64 = 10_000;
+/// Most messages of a conversation, questions and answers together.
+pub const MAX_MESSAGES: u64 = 1_000;
+/// Most conversations, or messages, of one list.
+pub const MAX_LISTED: usize = 100;
+
+impl Engine {
+    /// Begins a conversation, about one project or everything.
+    ///
+    /// # Errors
+    /// The project is not known, or there are [`MAX_CHATS`] already.
+    pub async fn create_chat(&self, project: Option<String>) -> Result<Chat> {
+        self.check_project(project.as_deref()).await?;
+        let now = Timestamp::now();
+        let chat = self
+            .ledger_step(move |ledger| {
+                if ledger.chat_count()? >= MAX_CHATS {
+                    return Ok(None);
+                }
+                let id = ledger.add_chat(project.as_deref(), now)?;
+                ledger.chat(id)
+            })
+            .await?;
+        chat.ok_or_else(|| Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already; remove some")))
+    }
+
+    /// The conversations, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn chats(&self, limit: usize) -> Result<Vec<Chat>> {
+        self.ledger_step(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
+    }
+
+    /// One conversation.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn chat(&self, id: i64) -> Result<Option<Chat>> {
+        self.ledger_step(move |ledger| ledger.chat(id)).await
+    }
+
+    /// The messages of a conversation in order, those after number `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
+        self.ledger_step(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await
+    }
+
+    /// Forgets a conversation; says whether it was there.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub async fn remove_chat(&self, id: i64) -> Result<bool> {
+        self.ledger_step(move |ledger| ledger.remove_chat(id)).await
+    }
+
+    /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
+    /// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
+    /// together with the last one that does. Secrets in it are replaced before anything else happens.
+    ///
+    /// # Errors
+    /// There is no such conversation, it is full, or asking fails.
+    pub async fn send_message(
+        &self,
+        chat: i64,
+        text: &str,
+        model: bool,
+        telling: Option<Telling>,
+    ) -> Result<(Message, Answer)> {
+        let gone =
+            || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
+        let known = self.chat(chat).await?.ok_or_else(gone)?;
+        if known.messages + 2 > MAX_MESSAGES {
+            return Err(full(chat));
+        }
+        if text.chars().count() > MAX_QUERY {
+            return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
+        }
+        let text = redact(text.trim()).0.into_owned();
+        let request = AskRequest {
+            before: self.subject(chat, &text).await?,
+            question: text.clone(),
+            filter: Filter { project: known.project, ..Filter::default() },
+            model,
+        };
+        let answer = self.ask_telling(request, telling).await?;
+        let json = serde_json::to_vec(&answer).map_err(|error| Error::internal(format!("an answer: {error}")))?;
+        let messages = [
+            NewMessage { role: Role::User, text, answer: None },
+            NewMessage { role: Role::Assistant, text: shown(&answer), answer: Some(json) },
+        ];
+        let now = Timestamp::now();
+        let added = self.ledger_step(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
+        let number = added.ok_or_else(|| full(chat))?;
+        let message = self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)?;
+        Ok((message, answer))
+    }
+
+    /// The last question that stands alone, if this one does not.
+    async fn subject(&self, chat: i64, text: &str) -> Result<Option<String>> {
+        if Question::stands_alone(text) {
+            return Ok(None);
+        }
+        let all = self.ledger_step(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+        let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
+        let asked: Vec<String> = asked.collect();
+        Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())
+    }
+}
+
+fn full(chat: i64) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!("chat {chat} has {MAX_MESSAGES} messages, which is all it takes; begin another"),
+    )
+}
+
+/// An answer as plain text, with its sources.
+pub fn shown(answer: &Answer) -> String {
+    let mut text = String::new();
+    if let Some(refusal) = &answer.refusal {
+        text.push_str(&refusal.sentence);
+        text.push_str(&format!("\n\nI {}.", refusal.searched));
+        for missing in &refusal.missing {
+            text.push_str(&format!("\n- {missing}"));
+        }
+        return text;
+    }
+    for statement in &answer.statements {
+        let numbers: String = statement.citations.iter().map(|number| format!("[{number}]")).collect();
+        let said = statement.text.trim();
+        match answer.method {
+            Method::Extractive => text.push_str(&format!("“{said}” {numbers}\n\n")),
+            Method::Model => text.push_str(&format!("{said} {numbers} ")),
+        }
+    }
+    let mut text = text.trim_end().to_owned();
+    if let Some(standing) = &answer.standing {
+        text.push_str(&format!("\n\nWhere it stands: {}.", standing.text));
+    }
+    text.push_str("\n\nSources:");
+    for citation in &answer.citations {
+        text.push_str(&format!("\n- {} [{}]", citation.source(), citation.number));
+    }
+    text
+}

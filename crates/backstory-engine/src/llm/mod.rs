@@ -1,0 +1,205 @@
+//! Text from a language model: by Ollama, or by any server that speaks the OpenAI protocol. Nothing here is needed for
+//! an answer; a model only words what was found.
+
+mod error;
+mod protocol;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use reqwest::Url;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+
+pub use error::ChatError;
+
+use crate::transport::{Purpose, Transport};
+
+/// Longest text of a model that is read, in bytes.
+pub const MAX_TEXT: usize = 32 << 10;
+/// Largest answer, in bytes: every few letters of a stream come in a message of their own.
+const MAX_BODY: usize = 8 << 20;
+/// Longest time for an answer, unless configured otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
+/// Most tokens of an answer, unless configured otherwise.
+pub const MAX_TOKENS: u32 = 500;
+/// Most tokens of a day, unless configured otherwise.
+pub const DAILY_TOKENS: u64 = 200_000;
+
+/// Who runs the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// An Ollama server.
+    Ollama,
+    /// A server that speaks the OpenAI protocol.
+    OpenAi,
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ollama => "Ollama",
+            Self::OpenAi => "the OpenAI-compatible server",
+        })
+    }
+}
+
+/// Which model, how to reach it, and how much of it may be used.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Who runs the model.
+    pub provider: Provider,
+    /// Name of the model, as the provider calls it.
+    pub model: String,
+    /// Address of the provider: `http://127.0.0.1:11434` is the default with Ollama, `https://api.openai.com/v1` with
+    /// OpenAI.
+    pub base_url: Option<Url>,
+    /// Key that is sent to the provider as a bearer token.
+    pub api_key: Option<SecretString>,
+    /// Longest time for an answer.
+    pub timeout: Duration,
+    /// Most tokens of an answer.
+    pub max_tokens: u32,
+    /// Most tokens of a day in UTC, of questions and answers together.
+    pub daily_tokens: u64,
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// What it shall do.
+    pub system: String,
+    /// What it shall do it with.
+    pub user: String,
+}
+
+/// What a model wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// The text.
+    pub text: String,
+    /// Tokens of question and answer, if the provider tells.
+    pub tokens: Option<u64>,
+}
+
+/// A language model. Clones share its connections.
+#[derive(Clone)]
+pub struct ChatModel(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    transport: Transport,
+}
+
+impl ChatModel {
+    /// Checks the settings; the provider is not asked anything yet.
+    ///
+    /// # Errors
+    /// The settings contradict themselves.
+    pub fn open(mut settings: Settings) -> Result<Self, ChatError> {
+        let (default_url, path): (_, &[&str]) = match settings.provider {
+            Provider::OpenAi => ("https://api.openai.com/v1", &["chat", "completions"]),
+            Provider::Ollama => ("http://127.0.0.1:11434", &["api", "chat"]),
+        };
+        let refuse = |setting, problem: String| ChatError::Configuration { setting, problem };
+        let default_url = Url::parse(default_url).map_err(|error| refuse("llm.base_url", error.to_string()))?;
+        let base = settings.base_url.as_ref().unwrap_or(&default_url);
+        if base.host() == default_url.host() && settings.provider == Provider::OpenAi && settings.api_key.is_none() {
+            return Err(refuse("llm.provider", "is \"openai\", which needs a key; give one".into()));
+        }
+        settings.model = settings.model.trim().to_owned();
+        if settings.model.is_empty() {
+            return Err(refuse("llm.model", "is empty; name a model of the provider".into()));
+        }
+        let purpose = Purpose {
+            base_url: "llm.base_url",
+            key: "the key of the language model's provider",
+            total: settings.timeout,
+            max_body: MAX_BODY,
+        };
+        let transport = Transport::new(purpose, base, path, settings.api_key.clone())?;
+        Ok(Self(Arc::new(Inner { settings, transport })))
+    }
+
+    /// Its name, to be recorded with what it writes: `ollama:llama3.2`.
+    pub fn name(&self) -> String {
+        let provider = if self.0.settings.provider == Provider::OpenAi { "openai" } else { "ollama" };
+        format!("{provider}:{}", self.0.settings.model)
+    }
+
+    /// The settings it was opened with.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// What it writes, whole.
+    ///
+    /// # Errors
+    /// The provider does not answer, refuses, or answers wrongly.
+    pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, ChatError> {
+        protocol::complete(&self.0.settings, &self.0.transport, prompt).await.map_err(|failure| self.error(failure))
+    }
+
+    /// What it writes, in parts as they come.
+    ///
+    /// # Errors
+    /// The provider does not answer, refuses, or answers wrongly.
+    pub async fn stream(&self, prompt: &Prompt) -> Result<Stream<'_>, ChatError> {
+        let lines = protocol::stream(&self.0.settings, &self.0.transport, prompt).await;
+        let lines = lines.map_err(|failure| self.error(failure))?;
+        Ok(Stream { model: self, lines, tokens: None, length: 0, ended: false })
+    }
+
+    fn error(&self, failure: crate::transport::Failure) -> ChatError {
+        ChatError::of(self.0.settings.provider, &self.0.settings.model, self.0.transport.base(), failure)
+    }
+}
+
+impl fmt::Debug for ChatModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatModel").field("model", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// What a model writes, in parts.
+pub struct Stream<'a> {
+    model: &'a ChatModel,
+    lines: crate::transport::Lines<'a>,
+    tokens: Option<u64>,
+    length: usize,
+    ended: bool,
+}
+
+impl Stream<'_> {
+    /// The next part; `None` behind the last.
+    ///
+    /// # Errors
+    /// The stream broke off, or is none.
+    pub async fn next(&mut self) -> Result<Option<String>, ChatError> {
+        let provider = self.model.0.settings.provider;
+        while !self.ended {
+            let line = self.lines.next().await.map_err(|failure| self.model.error(failure))?;
+            let Some(line) = line else { return Err(self.malformed("it breaks off before its end")) };
+            let part = protocol::part(provider, &line).map_err(|reason| self.malformed(&reason))?;
+            self.ended = part.ended;
+            self.tokens = part.tokens.or(self.tokens);
+            self.length += part.text.len();
+            if self.length > MAX_TEXT {
+                return Err(self.malformed(&format!("its text is longer than {} KiB", MAX_TEXT >> 10)));
+            }
+            if !part.text.is_empty() {
+                return Ok(Some(part.text));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tokens of question and answer, if the provider told by the end.
+    pub fn tokens(&self) -> Option<u64> {
+        self.tokens
+    }
+
+    fn malformed(&self, reason: &str) -> ChatError {
+        self.model.error(crate::transport::Failure::Malformed(reason.to_owned()))
+    }
+}

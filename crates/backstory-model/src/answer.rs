@@ -1,0 +1,151 @@
+//! Answers to questions, in the shape in which they are shown, saved and verified.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What is said where nothing answers.
+pub const REFUSAL: &str = "I could not find this information in the repository based on the indexed files.";
+
+/// How an answer came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Its statements are quotations.
+    #[default]
+    #[serde(alias = "EXTRACTIVE")]
+    Extractive,
+    /// A language model wrote its statements; each was checked against what it cites.
+    #[serde(alias = "MODEL")]
+    Model,
+}
+
+/// An answer. Each statement stands on citations; without an answer there is a refusal, and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The question.
+    pub question: String,
+    /// Whether it is answered.
+    pub answered: bool,
+    /// How well the evidence fits the question, 0 to 1.
+    #[serde(default)]
+    pub confidence: f32,
+    /// How.
+    pub method: Method,
+    /// The language model that wrote it, and by which prompt.
+    pub model: Option<Provenance>,
+    /// What is said, in order.
+    pub statements: Vec<Statement>,
+    /// Where the decision stands.
+    pub standing: Option<Standing>,
+    /// What the statements stand on, by number from 1.
+    pub citations: Vec<Citation>,
+    /// Why there is no answer.
+    pub refusal: Option<Refusal>,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+}
+
+impl Answer {
+    /// The citation of a number.
+    pub fn citation(&self, number: u32) -> Option<&Citation> {
+        self.citations.iter().find(|citation| citation.number == number)
+    }
+}
+
+/// What a language model wrote, and how it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Provider and model: `openai:gpt-4o-mini`.
+    pub name: String,
+    /// Version of the prompt.
+    pub prompt: u32,
+}
+
+/// A sentence or quotation and what it stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// The text, without the numbers of its citations.
+    pub text: String,
+    /// Numbers of its citations, at least one.
+    pub citations: Vec<u32>,
+}
+
+/// Where a decision stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// For a person: `merged in acme/shop!7 on 2024-03-22`.
+    pub text: String,
+    /// Reference of the item that says so.
+    pub id: String,
+    /// Its page at the forge.
+    pub url: Option<String>,
+}
+
+/// Text that an answer stands on, and how to find it again.
+///
+/// The document is what the ledger or the clone has: of an issue or merge request its title, an empty line and its
+/// description; of a note its text; of a commit its message; of a file its content at a commit, secrets replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// Its number in the answer, from 1.
+    pub number: u32,
+    /// Reference of the document: `acme/shop#12`, `acme/shop!7#note_3`, `acme/shop@1a2b…`, `acme/shop:src/a.rs`.
+    pub id: String,
+    /// Title of the issue, merge request or commit; path of the file.
+    pub title: String,
+    /// Its page at the forge.
+    pub url: Option<String>,
+    /// User name, or address, of who wrote it; none for files, which many wrote.
+    pub author: Option<String>,
+    /// When it was written; of a file, when it last changed.
+    pub at: Timestamp,
+    /// Of a file: the commit.
+    pub commit: Option<String>,
+    /// Of a file: its path.
+    pub path: Option<String>,
+    /// Of a file: first and last line, from 1.
+    pub lines: Option<(u32, u32)>,
+    /// First byte of the text in the document, from 0, and the one behind its last.
+    pub bytes: (u64, u64),
+    /// The text, verbatim.
+    pub text: String,
+    /// SHA-256 of the text, hex.
+    pub hash: String,
+    /// SHA-256 of the document, hex.
+    pub document: String,
+}
+
+impl Citation {
+    /// Where it stands, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
+    pub fn source(&self) -> Source<'_> {
+        Source(self)
+    }
+}
+
+/// A citation in a list of sources.
+pub struct Source<'a>(&'a Citation);
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Citation { id, url, path, lines, .. } = self.0;
+        match (path, lines, url) {
+            (Some(path), Some((first, last)), _) => write!(f, "{path}:{first}–{last}"),
+            (Some(path), None, _) => f.write_str(path),
+            (None, _, Some(url)) => f.write_str(url),
+            (None, _, None) => f.write_str(id),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// [`REFUSAL`].
+    pub sentence: String,
+    /// What was searched, for a person.
+    pub searched: String,
+    /// What was looked for and not found, for a person.
+    pub missing: Vec<String>,
+}

@@ -1,0 +1,222 @@
+//! What a question asks for: its kind, and the words that an answer must be about.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::stem;
+
+/// Content words of a question that count, the first ones.
+pub const MAX_TERMS: usize = 24;
+
+/// What a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionKind {
+    /// A reason.
+    Why,
+    /// A way to do something.
+    How,
+    /// A person.
+    Who,
+    /// A time.
+    When,
+    /// Anything else.
+    What,
+}
+
+/// A content word of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// As it is written.
+    pub word: String,
+    /// The beginning that its forms share, lower case.
+    pub stem: String,
+    /// Whether it names one thing: an identifier, a product, a standard.
+    pub named: bool,
+}
+
+/// A question, understood as far as words go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What it asks for.
+    pub kind: QuestionKind,
+    /// Its content words in order, each stem once, at most [`MAX_TERMS`].
+    pub terms: Vec<Term>,
+}
+
+/// Words that say nothing of what a question is about.
+const EMPTY: &str = "a about above after again against all already also although am an and another any anyone anything \
+    are aren as at away back be became because become been before behind being below between both but by came can cannot \
+    come comes could couldn did didn do does doesn doing don done down during each either else end ended ends even ever \
+    every everything exactly few first for from further gave get gets getting give given gives go goes going gone got had \
+    hadn has hasn have haven having he her here hers him his how however i if in instead into is isn it its itself just \
+    keep keeps kept know known last later least less let like long look made make makes making many may me might mine \
+    more most much must my need needed needs neither never new next no nobody none nor not nothing now of off often on \
+    once one only onto or other others our ours out over own people per perhaps please put quite rather reason really \
+    said same say says see seem seems seen shall she should shouldn since so some somebody someone something still such \
+    take taken takes tell than that the their theirs them then there these they thing things think this those though \
+    through thus to together too took toward towards under until up upon us use used uses using very via want wanted \
+    wants was wasn way ways we well went were weren what whatever when whenever where whether which while who whom whose \
+    why will with within without won would wouldn yes yet you your yours";
+
+impl Question {
+    /// Reads a question.
+    pub fn read(text: &str) -> Self {
+        let tokens: Vec<Token<'_>> = tokens(text);
+        // In a title every word begins with a capital.
+        let capitals = tokens.iter().filter(|token| token.is_capitalised()).count();
+        let is_title = capitals * 2 > tokens.len();
+        let mut seen = BTreeSet::new();
+        let mut terms = Vec::new();
+        for token in &tokens {
+            let lower = token.text.to_lowercase();
+            let named = token.looks_named(is_title);
+            if lower.chars().count() < 2 || (!named && is_empty_word(&lower)) {
+                continue;
+            }
+            let stem = stem(&lower);
+            if seen.insert(stem.clone()) && terms.len() < MAX_TERMS {
+                terms.push(Term { word: token.text.to_owned(), stem, named });
+            }
+        }
+        Self { kind: kind(text), terms }
+    }
+
+    /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun.
+    pub fn stands_alone(text: &str) -> bool {
+        const POINTING: [&str; 12] =
+            ["it", "its", "that", "this", "these", "those", "they", "them", "he", "she", "and", "so"];
+        let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or_default();
+        !POINTING.contains(&first.to_lowercase().as_str()) && Self::read(text).terms.len() >= 2
+    }
+}
+
+/// Whether a word, in lower case, says nothing of what a text is about.
+pub fn is_empty_word(word: &str) -> bool {
+    static WORDS: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(|| EMPTY.split_whitespace().collect());
+    WORDS.contains(word)
+}
+
+fn kind(text: &str) -> QuestionKind {
+    let lower = text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let first = crate::text::words(&lower).into_iter().find_map(|word| {
+        Some(match word.as_str() {
+            "why" => QuestionKind::Why,
+            "who" | "whom" | "whose" => QuestionKind::Who,
+            "when" => QuestionKind::When,
+            "how" => QuestionKind::How,
+            "what" | "which" | "where" => QuestionKind::What,
+            _ => return None,
+        })
+    });
+    match first {
+        Some(QuestionKind::How) if has(&["how come"]) => QuestionKind::Why,
+        Some(QuestionKind::How) if has(&["how long", "how often"]) => QuestionKind::When,
+        Some(QuestionKind::What) if has(&["reason", "rationale", "what for"]) => QuestionKind::Why,
+        Some(QuestionKind::What) if has(&["what date", "which year", "what year", "which day"]) => QuestionKind::When,
+        Some(QuestionKind::What)
+            if has(&["which maintainer", "which person", "which developer", "which contributor", "which author"]) =>
+        {
+            QuestionKind::Who
+        }
+        Some(kind) => kind,
+        None => QuestionKind::What,
+    }
+}
+
+/// A word of the text and whether a sentence begins with it.
+struct Token<'a> {
+    text: &'a str,
+    begins: bool,
+    quoted: bool,
+}
+
+impl Token<'_> {
+    fn is_capitalised(&self) -> bool {
+        self.text.starts_with(char::is_uppercase)
+    }
+
+    fn looks_named(&self, is_title: bool) -> bool {
+        let has = |class: fn(char) -> bool| self.text.chars().any(class);
+        let letters = has(char::is_alphabetic);
+        let inner_capital = self.text.chars().skip(1).any(char::is_uppercase);
+        letters
+            && (self.text.contains('_')
+                || inner_capital
+                || has(|c| c.is_ascii_digit())
+                || self.quoted
+                || (self.is_capitalised() && !self.begins && !is_title && !is_empty_word(&self.text.to_lowercase())))
+    }
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut begins = true;
+    let mut at = 0;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    while at < text.len() {
+        let rest = &text[at..];
+        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if length == 0 {
+            let c = rest.chars().next().map_or(1, char::len_utf8);
+            begins |= matches!(&rest[..c], "." | "?" | "!");
+            at += c;
+            continue;
+        }
+        let word = &rest[..length];
+        let quoted = text[..at].ends_with('`') && rest[length..].starts_with('`');
+        if word.chars().any(|c| c != '_') {
+            tokens.push(Token { text: word, begins, quoted });
+        }
+        begins = false;
+        at += length;
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let shown = |term: Term| if term.named { format!("{}!", term.word) } else { term.word };
+        Question::read(text).terms.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn terms_are_what_the_question_is_about() {
+        assert_eq!(terms("Why did we choose Redis over memcached?"), ["choose", "Redis!", "memcached"]);
+        assert_eq!(terms("What does load_session return on IPv6?"), ["load_session!", "return", "IPv6!"]);
+        assert_eq!(terms("How do I sign with a PKCS#11 token?"), ["sign", "PKCS!", "11", "token"]);
+        assert_eq!(terms("Sessions are kept where?"), ["Sessions"]);
+        assert_eq!(terms("Move The Order Tables To Postgres"), ["Move", "Order", "Tables", "Postgres"]);
+        assert_eq!(terms("what is `login`?"), ["login!"]);
+        assert!(terms("").is_empty() && terms("??? … 🦀").is_empty());
+    }
+
+    #[test]
+    fn kind_is_told_by_the_word_that_asks() {
+        for (text, kind) in [
+            ("Why is it so?", QuestionKind::Why),
+            ("What was the reason for it?", QuestionKind::Why),
+            ("How come nobody uses it?", QuestionKind::Why),
+            ("How do I build it?", QuestionKind::How),
+            ("How long did it take, and when did it end?", QuestionKind::When),
+            ("Which maintainer resigned?", QuestionKind::Who),
+            ("In the cache, who wrote it?", QuestionKind::Who),
+            ("undefined reference in tests", QuestionKind::What),
+        ] {
+            assert_eq!(Question::read(text).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn follow_up_does_not_stand_alone() {
+        for text in ["and who wrote it?", "It was removed when?", "why?", "Who decided?"] {
+            assert!(!Question::stands_alone(text), "{text}");
+        }
+        assert!(Question::stands_alone("Why did we choose Redis over memcached?"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Conversations.
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+
+use super::{COMPRESSOR, Ledger, LedgerError, MAX_PAYLOAD, time, to_i64};
+
+/// A conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chat {
+    /// Its number.
+    pub id: i64,
+    /// Full path of the project that it is narrowed to.
+    pub project: Option<String>,
+    /// When it was begun.
+    pub created_at: Timestamp,
+    /// How many messages it has.
+    pub messages: u64,
+    /// Its first message; none if nothing was said yet.
+    pub title: Option<String>,
+}
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Who asks.
+    User,
+    /// Who answers.
+    Assistant,
+}
+
+impl Role {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+/// What is to be stored of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What, secrets replaced.
+    pub text: String,
+    /// Of the assistant: the whole answer, JSON.
+    pub answer: Option<Vec<u8>>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number in the conversation, from 1.
+    pub number: u64,
+    /// Who says it.
+    pub role: Role,
+    /// What.
+    pub text: String,
+    /// Of the assistant: the whole answer, JSON.
+    pub answer: Option<Vec<u8>>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
+    (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
+
+impl Ledger {
+    /// Begins a conversation.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn add_chat(&self, project: Option<&str>, now: Timestamp) -> Result<i64, LedgerError> {
+        let connection = self.lock();
+        connection.execute(
+            "INSERT INTO chats (project, created_at) VALUES (?1, ?2)",
+            params![project, now.as_millisecond()],
+        )?;
+        Ok(connection.last_insert_rowid())
+    }
+
+    /// How many conversations there are.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn chat_count(&self) -> Result<u64, LedgerError> {
+        let count: i64 = self.lock().query_row("SELECT COUNT(*) FROM chats", [], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// The conversations, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn chats(&self, limit: usize) -> Result<Vec<Chat>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!("{CHATS} ORDER BY id DESC LIMIT ?1"))?;
+        let rows = statement.query_map([to_i64(limit as u64)], chat)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// One conversation.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn chat(&self, id: i64) -> Result<Option<Chat>, LedgerError> {
+        Ok(self.lock().query_row(&format!("{CHATS} WHERE id = ?1"), [id], chat).optional()?)
+    }
+
+    /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
+    /// conversation, or it would have more than `most` messages.
+    ///
+    /// # Errors
+    /// Nothing is added.
+    pub fn add_messages(
+        &self,
+        chat: i64,
+        messages: &[NewMessage],
+        most: u64,
+        now: Timestamp,
+    ) -> Result<Option<u64>, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let exists = tx.query_row("SELECT 1 FROM chats WHERE id = ?1", [chat], |_| Ok(())).optional()?.is_some();
+        let last: i64 =
+            tx.query_row("SELECT COALESCE(MAX(number), 0) FROM messages WHERE chat = ?1", [chat], |row| row.get(0))?;
+        if !exists || last.unsigned_abs() + messages.len() as u64 > most {
+            return Ok(None);
+        }
+        let mut number = last;
+        for message in messages {
+            number += 1;
+            let packed = message.answer.as_ref().map(|json| COMPRESSOR.with_borrow_mut(|packer| packer.compress(json)));
+            let packed = packed.transpose().map_err(|error| damaged(chat, &error))?;
+            tx.execute(
+                "INSERT INTO messages (chat, number, role, text, answer, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![chat, number, message.role.as_str(), message.text, packed, now.as_millisecond()],
+            )?;
+        }
+        tx.commit()?;
+        Ok(Some(number.unsigned_abs()))
+    }
+
+    /// The messages of a conversation in order, those after number `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// An answer is damaged, or SQLite refused.
+    pub fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT number, role, text, answer, created_at FROM messages WHERE chat = ?1 AND number > ?2
+             ORDER BY number LIMIT ?3",
+        )?;
+        let rows = statement.query_map(params![chat, to_i64(after), to_i64(limit as u64)], message)?;
+        let unpack = |mut message: Message| {
+            if let Some(packed) = &message.answer {
+                let json = zstd::bulk::decompress(packed, MAX_PAYLOAD).map_err(|error| damaged(chat, &error))?;
+                message.answer = Some(json);
+            }
+            Ok(message)
+        };
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// Forgets a conversation; says whether it was there.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
+        Ok(self.lock().execute("DELETE FROM chats WHERE id = ?1", [id])? > 0)
+    }
+}
+
+fn damaged(chat: i64, error: &std::io::Error) -> LedgerError {
+    LedgerError::Payload { item: format!("chat {chat}"), reason: error.to_string() }
+}
+
+fn chat(row: &Row<'_>) -> rusqlite::Result<Chat> {
+    Ok(Chat {
+        id: row.get(0)?,
+        project: row.get(1)?,
+        created_at: time(row.get(2)?),
+        messages: row.get::<_, i64>(3)?.unsigned_abs(),
+        title: row.get(4)?,
+    })
+}
+
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    Ok(Message {
+        number: row.get::<_, i64>(0)?.unsigned_abs(),
+        role: if row.get::<_, String>(1)? == Role::User.as_str() { Role::User } else { Role::Assistant },
+        text: row.get(2)?,
+        answer: row.get(3)?,
+        created_at: time(row.get(4)?),
+    })
+}

@@ -1,0 +1,121 @@
+//! What language models wrote, and how many tokens it took.
+
+use jiff::{Timestamp, civil::Date};
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+
+use super::{Ledger, LedgerError, time, to_i64};
+
+/// Days whose tokens stay on record.
+const KEPT_DAYS: usize = 400;
+
+/// A text that a language model wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// What it is: `summary`.
+    pub kind: String,
+    /// Reference of the item it is about.
+    pub subject: String,
+    /// Provider and model: `ollama:llama3.2`.
+    pub model: String,
+    /// Version of the prompt.
+    pub prompt: u32,
+    /// SHA-256 of what the model was given.
+    pub input: [u8; 32],
+    /// The text.
+    pub text: String,
+    /// When it was written.
+    pub written_at: Timestamp,
+}
+
+impl Ledger {
+    /// What was last written of a kind about an item.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT model, prompt, input, text, written_at FROM written WHERE kind = ?1 AND subject = ?2",
+        )?;
+        let row = statement.query_row(params![kind, subject], |row| {
+            Ok(Written {
+                kind: kind.to_owned(),
+                subject: subject.to_owned(),
+                model: row.get(0)?,
+                prompt: row.get(1)?,
+                input: row.get(2)?,
+                text: row.get(3)?,
+                written_at: time(row.get(4)?),
+            })
+        });
+        Ok(row.optional()?)
+    }
+
+    /// Keeps what was written, in place of what was written before.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keep_written(&self, written: &Written) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "INSERT OR REPLACE INTO written (kind, subject, model, prompt, input, text, written_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                written.kind,
+                written.subject,
+                written.model,
+                written.prompt,
+                written.input,
+                written.text,
+                written.written_at.as_millisecond()
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Takes tokens from a day's budget, if that leaves it within `limit`; says whether it does.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn take_tokens(&self, day: Date, tokens: u64, limit: u64) -> Result<bool, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let day = day.to_string();
+        let used: Option<i64> =
+            tx.query_row("SELECT tokens FROM model_days WHERE day = ?1", [&day], |row| row.get(0)).optional()?;
+        let used = used.unwrap_or(0).unsigned_abs().saturating_add(tokens);
+        if used > limit {
+            return Ok(false);
+        }
+        tx.execute("INSERT OR REPLACE INTO model_days (day, tokens) VALUES (?1, ?2)", params![day, to_i64(used)])?;
+        tx.execute(
+            "DELETE FROM model_days WHERE day NOT IN (SELECT day FROM model_days ORDER BY day DESC LIMIT ?1)",
+            [to_i64(KEPT_DAYS as u64)],
+        )?;
+        tx.commit()?;
+        Ok(true)
+    }
+
+    /// Gives tokens back that were taken and not used.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn give_back_tokens(&self, day: Date, tokens: u64) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "UPDATE model_days SET tokens = MAX(0, tokens - ?2) WHERE day = ?1",
+            params![day.to_string(), to_i64(tokens)],
+        )?;
+        Ok(())
+    }
+
+    /// Tokens that a day took.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn tokens_of(&self, day: Date) -> Result<u64, LedgerError> {
+        let connection = self.lock();
+        let tokens: Option<i64> = connection
+            .query_row("SELECT tokens FROM model_days WHERE day = ?1", [day.to_string()], |row| row.get(0))
+            .optional()?;
+        Ok(tokens.unwrap_or(0).unsigned_abs())
+    }
+}

@@ -1,0 +1,165 @@
+//! `ask`
+
+use std::collections::BTreeSet;
+
+use backstory_engine::model::{
+    answer::{Answer, Citation, Method},
+    id::NodeId,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Session, repos};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, STRONG, Terminal, day, indented, plain},
+};
+
+const ASK: &str = include_str!("../../../../queries/graphql/ask.graphql");
+/// Hex digits of a hash that are shown.
+const SHORT_HASH: usize = 12;
+
+/// Answer a question, strictly from what was read, with the evidence
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory ask \"why did we choose Redis over memcached?\"
+  backstory ask \"who came up with the token bucket?\" --project group/project
+  backstory ask \"why is the expiry checked twice?\" --json > answer.json && backstory verify answer.json
+
+Without a language model the answer is made of quotations. If there is not enough evidence, that is said instead.")]
+pub(super) struct Args {
+    /// The question
+    question: String,
+    /// Only from this project
+    #[arg(long, value_name = "GROUP/PROJECT")]
+    project: Option<String>,
+    /// Quote, also if a language model is configured
+    #[arg(long)]
+    no_model: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    ask: Answer,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let before = || if args.no_model { Ok(()) } else { session.config()?.require_llm_key() };
+    let client = Client::open(session, "ask", before).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
+    let variables = json!({
+        "question": args.question,
+        "filter": { "project": args.project },
+        "model": !args.no_model,
+    });
+    let Asked { ask: answer } = client.run(ASK, variables).await?;
+    if args.json {
+        return Ok(session.terminal.json(&answer)?);
+    }
+    for warning in &answer.warnings {
+        session.terminal.warning(plain(warning));
+    }
+    print(&session.terminal, &answer)
+}
+
+fn print(terminal: &Terminal, answer: &Answer) -> Result<()> {
+    if let Some(refusal) = &answer.refusal {
+        terminal.line(&refusal.sentence)?;
+        terminal.line(format_args!("\n{FAINT}I {}.{FAINT:#}", plain(&refusal.searched)))?;
+        for missing in &refusal.missing {
+            terminal.line(format_args!("- {}", plain(missing)))?;
+        }
+        return Ok(());
+    }
+    match answer.method {
+        Method::Extractive => quotations(terminal, answer)?,
+        Method::Model => sentences(terminal, answer)?,
+    }
+    if let Some(standing) = &answer.standing {
+        terminal.line(format_args!("\nWhere it stands: {}", plain(&standing.text)))?;
+    }
+    terminal.line(format_args!("\n{STRONG}Sources:{STRONG:#}"))?;
+    for citation in &answer.citations {
+        terminal.line(source(citation))?;
+    }
+    Ok(())
+}
+
+fn quotations(terminal: &Terminal, answer: &Answer) -> Result<()> {
+    for (place, statement) in answer.statements.iter().enumerate() {
+        let cited = statement.citations.first().and_then(|number| answer.citation(*number));
+        if place > 0 {
+            terminal.line("")?;
+        }
+        let numbers = numbers(&statement.citations);
+        match cited {
+            Some(code) if code.path.is_some() => {
+                let text = statement.text.replace('\t', "    ");
+                terminal.line(format_args!("{} {numbers}", indented(&plain(&text), 4)))?;
+            }
+            _ => {
+                let text = statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
+                terminal.line(format_args!("\"{}\" {numbers}", plain(&text)))?;
+            }
+        }
+        if let Some(cited) = cited {
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", plain(&said(cited))))?;
+        }
+    }
+    Ok(())
+}
+
+fn sentences(terminal: &Terminal, answer: &Answer) -> Result<()> {
+    let sentence = |statement: &backstory_engine::model::answer::Statement| {
+        format!("{} {}", plain(&statement.text), numbers(&statement.citations))
+    };
+    let text: Vec<String> = answer.statements.iter().map(sentence).collect();
+    terminal.line(text.join(" "))?;
+    if let Some(model) = &answer.model {
+        terminal.line(format_args!("    {FAINT}worded by {}{FAINT:#}", plain(&model.name)))?;
+    }
+    Ok(())
+}
+
+fn numbers(citations: &[u32]) -> String {
+    citations.iter().map(|number| format!("[{number}]")).collect()
+}
+
+/// `@alice · 2024-03-01 · in acme/shop!7 Use Redis`
+fn said(citation: &Citation) -> String {
+    let when = day(citation.at);
+    let (who, place) = match citation.id.parse() {
+        Ok(NodeId::Note { thread, .. } | NodeId::Thread(thread)) => {
+            let who = citation.author.as_deref().unwrap_or("deleted");
+            (format!("@{who} · {when}"), format!("in {thread} {}", citation.title))
+        }
+        Ok(NodeId::Commit { project, sha }) => {
+            let who = citation.author.as_deref().unwrap_or("somebody");
+            let sha = sha.get(..8).unwrap_or(&sha).to_owned();
+            (format!("{who} · {when}"), format!("in commit {project}@{sha} {}", citation.title))
+        }
+        _ => {
+            let commit = citation.commit.as_deref().and_then(|commit| commit.get(..8)).unwrap_or_default();
+            (citation.source().to_string(), format!("at {commit}, last changed {when}"))
+        }
+    };
+    format!("{who} · {place}")
+}
+
+/// `- src/a.rs:45–88 [1] sha256:1a2b3c4d5e6f`
+fn source(citation: &Citation) -> String {
+    let hash: String = citation.document.chars().take(SHORT_HASH).collect();
+    let number = citation.number;
+    format!("- {} [{number}] {FAINT}sha256:{hash}{FAINT:#}", plain(&citation.source().to_string()))
+}
+
+/// The numbers of citations that are named twice.
+pub(super) fn repeated(citations: &[Citation]) -> BTreeSet<u32> {
+    let mut seen = BTreeSet::new();
+    citations.iter().map(|citation| citation.number).filter(|number| !seen.insert(*number)).collect()
+}

@@ -1,0 +1,233 @@
+//! `chat`
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Session, repos};
+use crate::{
+    client::Client,
+    failure::{Failure, Result},
+    output::{FAINT, STRONG, minute, plain},
+};
+
+const CHATS: &str = include_str!("../../../../queries/graphql/chats.graphql");
+const CHAT: &str = include_str!("../../../../queries/graphql/chat.graphql");
+const CREATE: &str = include_str!("../../../../queries/graphql/create_chat.graphql");
+const SEND: &str = include_str!("../../../../queries/graphql/send_message.graphql");
+const REMOVE: &str = include_str!("../../../../queries/graphql/remove_chat.graphql");
+/// Chats that are listed.
+const LISTED: usize = 50;
+/// Longest line that is read, in bytes.
+const MAX_LINE: u64 = 64 << 10;
+
+/// Ask one question after the other, and keep what was said
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory chat
+  backstory chat --project group/project
+  backstory chat --list
+  backstory chat --continue 3
+
+A question like \"and who wrote it?\" is about what was asked before. An empty line or Ctrl-D ends it.")]
+pub(super) struct Args {
+    /// Only about this project
+    #[arg(long, value_name = "GROUP/PROJECT", conflicts_with_all = ["list", "resume", "remove"])]
+    project: Option<String>,
+    /// List the chats
+    #[arg(long, conflicts_with_all = ["resume", "remove"])]
+    list: bool,
+    /// Go on with a chat
+    #[arg(long = "continue", value_name = "ID", conflicts_with = "remove")]
+    resume: Option<u32>,
+    /// Forget a chat
+    #[arg(long, value_name = "ID")]
+    remove: Option<u32>,
+    /// Quote, also if a language model is configured
+    #[arg(long)]
+    no_model: bool,
+    /// Print the list as JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct ChatsAnswer {
+    chats: Vec<Listed>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Listed {
+    id: String,
+    project: Option<String>,
+    created_at: Timestamp,
+    title: Option<String>,
+    message_count: u64,
+}
+
+#[derive(Deserialize)]
+struct ChatAnswer {
+    chat: Option<Chat>,
+}
+
+#[derive(Deserialize)]
+struct Chat {
+    messages: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    number: u64,
+    role: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Created {
+    create_chat: Id,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent {
+    send_message: SentMessage,
+}
+
+#[derive(Deserialize)]
+struct SentMessage {
+    text: String,
+    answer: Option<Warnings>,
+}
+
+#[derive(Deserialize)]
+struct Warnings {
+    warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Removed {
+    remove_chat: bool,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let before = || if args.no_model || args.list { Ok(()) } else { session.config()?.require_llm_key() };
+    let client = Client::open(session, "chat", before).await?;
+    if args.list {
+        return list(session, &client, args.json).await;
+    }
+    if let Some(id) = args.remove {
+        let Removed { remove_chat } = client.run(REMOVE, json!({ "id": id.to_string() })).await?;
+        return if remove_chat {
+            Ok(session.terminal.line(format_args!("Forgot chat {id}"))?)
+        } else {
+            Err(absent(id))
+        };
+    }
+    let id = match args.resume {
+        Some(id) => {
+            history(session, &client, id).await?;
+            id.to_string()
+        }
+        None => {
+            repos::require_projects(session, &client, args.project.as_slice()).await?;
+            let Created { create_chat } = client.run(CREATE, json!({ "project": args.project })).await?;
+            create_chat.id
+        }
+    };
+    session.terminal.note(format_args!("this is chat {id}; 'backstory chat --continue {id}' goes on with it"));
+    talk(session, &client, &id, !args.no_model).await
+}
+
+async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
+    let ChatsAnswer { chats } = client.run(CHATS, json!({ "first": LISTED })).await?;
+    if json {
+        return Ok(session.terminal.json(&chats)?);
+    }
+    if chats.is_empty() {
+        return Ok(session.terminal.line("There are no chats; 'backstory chat' begins one.")?);
+    }
+    let row = |chat: &Listed| {
+        vec![
+            chat.id.clone(),
+            minute(chat.created_at),
+            chat.message_count.to_string(),
+            plain(chat.project.as_deref().unwrap_or("–")),
+            session.terminal.title(chat.title.as_deref().unwrap_or("–")),
+        ]
+    };
+    let headings = ["id", "begun", "messages", "project", "first question"];
+    Ok(session.terminal.table(&headings, &["id", "messages"], chats.iter().map(row).collect())?)
+}
+
+fn absent(id: u32) -> Failure {
+    Failure::new(
+        backstory_engine::error::ErrorKind::NotFound,
+        format!("there is no chat {id}; 'backstory chat --list' lists those there are"),
+    )
+}
+
+/// Shows what was said.
+async fn history(session: &Session, client: &Client, id: u32) -> Result<()> {
+    let mut after = 0;
+    loop {
+        let ChatAnswer { chat } = client.run(CHAT, json!({ "id": id.to_string(), "afterMessage": after })).await?;
+        let messages = chat.ok_or_else(|| absent(id))?.messages;
+        let Some(last) = messages.last() else { return Ok(()) };
+        after = last.number;
+        for message in &messages {
+            match message.role.as_str() {
+                "USER" => session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&message.text)))?,
+                _ => session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?,
+            }
+        }
+    }
+}
+
+/// Reads questions and answers them.
+async fn talk(session: &Session, client: &Client, id: &str, model: bool) -> Result<()> {
+    let interactive = io::stdin().is_terminal();
+    loop {
+        if interactive {
+            let mut out = anstream::stderr().lock();
+            write!(out, "{FAINT}>{FAINT:#} ")?;
+            out.flush()?;
+        }
+        let Some(line) = tokio::task::spawn_blocking(line).await.unwrap_or(Ok(None))? else { return Ok(()) };
+        if line.is_empty() {
+            return Ok(());
+        }
+        if !interactive {
+            session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&line)))?;
+        }
+        let variables = json!({ "chat": id, "text": line, "model": model });
+        match client.run::<Sent>(SEND, variables).await {
+            Ok(Sent { send_message: message }) => {
+                for warning in message.answer.iter().flat_map(|answer| &answer.warnings) {
+                    session.terminal.warning(plain(warning));
+                }
+                session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?;
+            }
+            // A question that cannot be asked does not end the conversation of a person.
+            Err(Failure { message: Some(message), .. }) if interactive => session.terminal.error(message),
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// The next line, without white space around it; `None` at the end.
+fn line() -> io::Result<Option<String>> {
+    let mut text = Vec::new();
+    let read = io::Read::take(io::stdin().lock(), MAX_LINE).read_until(b'\n', &mut text)?;
+    Ok((read > 0).then(|| String::from_utf8_lossy(&text).trim().to_owned()))
+}

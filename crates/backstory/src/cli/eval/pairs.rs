@@ -1,0 +1,116 @@
+//! Questions made from the project itself, asked with what answers them and without.
+
+use std::collections::BTreeMap;
+
+use backstory_engine::model::eval::{PairReport, Verdict};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    super::{Session, repos},
+    Args,
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{Progress, Step},
+};
+
+const QUESTION_PAIRS: &str = include_str!("../../../../../queries/graphql/question_pairs.graphql");
+const REFUSAL: &str = include_str!("../../../../../queries/graphql/refusal.graphql");
+/// Points of the curve that are shown, evenly over the sureness.
+const SHOWN: usize = 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Made {
+    question_pairs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    kind: String,
+    question: String,
+    evidence: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    ask: Told,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    answered: bool,
+    confidence: f64,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Printed {
+    all: PairReport,
+    by_kind: BTreeMap<String, PairReport>,
+    questions: Vec<AskedTwice>,
+}
+
+#[derive(Serialize)]
+struct AskedTwice {
+    kind: String,
+    question: String,
+    before: Verdict,
+    after: Verdict,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "eval", || Ok(())).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
+    let made: Made = client.run(QUESTION_PAIRS, json!({ "project": args.project, "count": args.pairs })).await?;
+    let (mut progress, total) = (Progress::new(), made.question_pairs.len());
+    let mut questions = Vec::with_capacity(total);
+    for (done, pair) in made.question_pairs.into_iter().enumerate() {
+        progress.show(&Step { phase: "pairs", done: done as u64, total: Some(total as u64), note: None });
+        let before = ask(&client, args, &pair.question, &[]).await?;
+        let after = ask(&client, args, &pair.question, &pair.evidence).await?;
+        questions.push(AskedTwice { kind: pair.kind, question: pair.question, before, after });
+    }
+    progress.clear();
+    let report = |kind: Option<&str>| {
+        let of_kind = questions.iter().filter(|of| kind.is_none_or(|kind| of.kind == kind));
+        PairReport::of(&of_kind.map(|of| (of.before, of.after)).collect::<Vec<_>>())
+    };
+    let kinds: std::collections::BTreeSet<String> = questions.iter().map(|of| of.kind.clone()).collect();
+    let by_kind = kinds.iter().map(|kind| (kind.clone(), report(Some(kind)))).collect();
+    let printed = Printed { all: report(None), by_kind, questions };
+    if args.json {
+        return Ok(session.terminal.json(&printed)?);
+    }
+    tell(session, &printed)
+}
+
+async fn ask(client: &Client, args: &Args, question: &str, left_out: &[String]) -> Result<Verdict> {
+    let filter = json!({ "project": args.project, "exclude": left_out });
+    let Asked { ask } = client.run(REFUSAL, json!({ "question": question, "filter": filter })).await?;
+    Ok(Verdict { refused: !ask.answered, confidence: ask.confidence })
+}
+
+fn tell(session: &Session, printed: &Printed) -> Result<()> {
+    let terminal = &session.terminal;
+    terminal.line(format_args!(
+        "{} questions made from the project, asked with what answers them and without\n",
+        printed.all.pairs
+    ))?;
+    terminal.line("MADE FROM   QUESTIONS  REFUSED WITH  REFUSED WITHOUT")?;
+    let all = std::iter::once(("all", &printed.all));
+    for (kind, report) in printed.by_kind.iter().map(|(kind, report)| (kind.as_str(), report)).chain(all) {
+        terminal.line(format_args!(
+            "{kind:<11} {:>9}  {:>12.2}  {:>15.2}",
+            report.pairs, report.refused_before, report.refused_after
+        ))?;
+    }
+    terminal.line("\nIf only the fit of the evidence decided:\nLEAST FIT  REFUSED WITH  REFUSED WITHOUT")?;
+    let curve = &printed.all.curve;
+    for point in curve.iter().step_by(curve.len().div_ceil(SHOWN).max(1)) {
+        terminal.line(format_args!("{:>9.2}  {:>12.2}  {:>15.2}", point.confidence, point.before, point.after))?;
+    }
+    Ok(())
+}

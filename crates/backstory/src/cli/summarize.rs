@@ -1,0 +1,63 @@
+//! `summarize`
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Session, arguments::parse_reference};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, minute, plain},
+};
+
+const SUMMARIZE: &str = include_str!("../../../../queries/graphql/summarize.graphql");
+
+/// Summarise an issue or merge request with the configured language model
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory summarize 'group/project!7'
+  backstory summarize issue 12 --json
+
+The summary is kept, and made anew only when the discussion has changed.")]
+pub(super) struct Args {
+    /// group/project#12, group/project!7, #12, !7, issue 12 or mr 7
+    #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
+    reference: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    summarize: Summary,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
+struct Summary {
+    text: String,
+    model: Model,
+    written_at: Timestamp,
+    outdated: bool,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Model {
+    name: String,
+    prompt: u32,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let id = parse_reference(&args.reference, session.config()?)?;
+    let client = Client::open(session, "summarize", || session.config()?.require_llm_key()).await?;
+    let Answer { summarize: summary } = client.run(SUMMARIZE, json!({ "ref": id.to_string() })).await?;
+    if args.json {
+        return Ok(session.terminal.json(&summary)?);
+    }
+    session.terminal.line(plain(&summary.text))?;
+    let (name, when) = (plain(&summary.model.name), minute(summary.written_at));
+    Ok(session.terminal.line(format_args!("    {FAINT}written by {name}, {when}{FAINT:#}"))?)
+}

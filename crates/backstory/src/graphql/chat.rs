@@ -1,0 +1,186 @@
+//! Conversations.
+
+use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
+use backstory_engine::{
+    chat::MAX_LISTED,
+    error::{Error, ErrorKind},
+    ledger, model,
+};
+use futures::{Stream, stream};
+use tokio::sync::mpsc;
+
+use super::{
+    answer::{Answer, Citation, Statement},
+    loaders,
+    page::{self, QUERY},
+    scalar::DateTime,
+};
+
+/// Conversations of a list, unless the request says how many.
+pub(super) const DEFAULT_CHATS: usize = 20;
+/// Messages of a list, unless the request says how many.
+const DEFAULT_MESSAGES: usize = 50;
+/// Statements that wait for a client to take them.
+const WAITING: usize = 16;
+
+/// A conversation.
+#[derive(SimpleObject)]
+#[graphql(complex)]
+pub(crate) struct Chat {
+    /// Its number.
+    id: ID,
+    /// Full path of the project that it is narrowed to; null if it is about everything.
+    project: Option<String>,
+    /// When it was begun.
+    created_at: DateTime,
+    /// Its first message; null if nothing was said yet.
+    title: Option<String>,
+    /// How many messages it has.
+    message_count: u64,
+    #[graphql(skip)]
+    number: i64,
+}
+
+/// Who says something.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::Role")]
+pub(crate) enum Role {
+    /// Who asks.
+    User,
+    /// Who answers.
+    Assistant,
+}
+
+/// A message of a conversation.
+#[derive(SimpleObject)]
+pub(crate) struct Message {
+    /// Its number in the conversation, from 1.
+    number: u64,
+    /// Who says it.
+    role: Role,
+    /// What, as plain text with its sources.
+    text: String,
+    /// Of the assistant: the whole answer.
+    answer: Option<Answer>,
+    /// When.
+    created_at: DateTime,
+}
+
+/// A part of an answer that is being made: statements as soon as they are certain, then the message.
+#[derive(SimpleObject)]
+pub(crate) struct AnswerPart {
+    /// The next statement; null in the last part.
+    statement: Option<Statement>,
+    /// What the statement cites.
+    citations: Vec<Citation>,
+    /// The whole message, in the last part only.
+    message: Option<Message>,
+}
+
+#[ComplexObject]
+impl Chat {
+    /// Its messages in order.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_MESSAGES, child_complexity)")]
+    async fn messages(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most messages, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Only those behind the one with this number.")] after: Option<u64>,
+    ) -> Result<Vec<Message>> {
+        let limit = page::size(first, DEFAULT_MESSAGES)?;
+        let messages = loaders::engine(ctx)?.messages(self.number, after.unwrap_or(0), limit).await?;
+        messages.into_iter().map(|message| Ok(Message::try_from(message)?)).collect()
+    }
+}
+
+impl From<ledger::Chat> for Chat {
+    fn from(chat: ledger::Chat) -> Self {
+        Self {
+            id: chat.id.to_string().into(),
+            project: chat.project,
+            created_at: chat.created_at.into(),
+            title: chat.title,
+            message_count: chat.messages,
+            number: chat.id,
+        }
+    }
+}
+
+impl TryFrom<ledger::Message> for Message {
+    type Error = Error;
+
+    fn try_from(message: ledger::Message) -> Result<Self, Error> {
+        let read = |json: Vec<u8>| serde_json::from_slice::<model::answer::Answer>(&json);
+        let answer = message.answer.map(read).transpose().map_err(|error| {
+            Error::new(ErrorKind::Internal, format!("message {} holds no answer: {error}", message.number))
+        })?;
+        Ok(Self {
+            number: message.number,
+            role: message.role.into(),
+            text: message.text,
+            answer: answer.map(Answer::from),
+            created_at: message.created_at.into(),
+        })
+    }
+}
+
+/// The number of a conversation.
+fn number(id: &ID) -> Result<i64, Error> {
+    let shown: String = id.chars().take(40).collect();
+    id.parse().map_err(|_| page::invalid(format!("'{shown}' is no number of a chat; 'chats' lists those there are")))
+}
+
+/// The conversations, newest first.
+pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<Chat>> {
+    let limit = page::size(first, DEFAULT_CHATS)?.min(MAX_LISTED);
+    Ok(loaders::engine(ctx)?.chats(limit).await?.into_iter().map(Chat::from).collect())
+}
+
+/// One conversation.
+pub(super) async fn find(ctx: &Context<'_>, id: &ID) -> Result<Option<Chat>> {
+    Ok(loaders::engine(ctx)?.chat(number(id)?).await?.map(Chat::from))
+}
+
+/// Begins a conversation.
+pub(super) async fn create(ctx: &Context<'_>, project: Option<String>) -> Result<Chat> {
+    Ok(loaders::engine(ctx)?.create_chat(project).await?.into())
+}
+
+/// Forgets a conversation.
+pub(super) async fn remove(ctx: &Context<'_>, id: &ID) -> Result<bool> {
+    Ok(loaders::engine(ctx)?.remove_chat(number(id)?).await?)
+}
+
+/// Asks in a conversation.
+pub(super) async fn send(ctx: &Context<'_>, id: &ID, text: &str, model: Option<bool>) -> Result<Message> {
+    let (message, _) = loaders::engine(ctx)?.send_message(number(id)?, text, model.unwrap_or(true), None).await?;
+    Ok(Message::try_from(message)?)
+}
+
+/// Asks in a conversation, and tells the answer as it is made.
+pub(super) fn stream(
+    ctx: &Context<'_>,
+    id: &ID,
+    text: String,
+    model: Option<bool>,
+) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
+    let (chat, engine) = (number(id)?, loaders::engine(ctx)?.clone());
+    let (telling, told) = mpsc::channel(WAITING);
+    // In a task of its own: what was asked is answered and kept, also if the client goes away.
+    let asking =
+        tokio::spawn(async move { engine.send_message(chat, &text, model.unwrap_or(true), Some(telling)).await });
+    Ok(stream::unfold(Some((told, asking)), async |state| {
+        let (mut told, asking) = state?;
+        if let Some((statement, citations)) = told.recv().await {
+            let citations = citations.into_iter().map(Citation::from).collect();
+            let part = AnswerPart { statement: Some(statement.into()), citations, message: None };
+            return Some((Ok(part), Some((told, asking))));
+        }
+        let message = match asking.await {
+            Ok(sent) => sent.and_then(|(message, _)| Message::try_from(message)),
+            Err(error) => Err(error.into()),
+        };
+        let part = message.map(|message| AnswerPart { statement: None, citations: vec![], message: Some(message) });
+        Some((part.map_err(Into::into), None))
+    }))
+}

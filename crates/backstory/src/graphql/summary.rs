@@ -1,0 +1,51 @@
+//! Summaries by a language model.
+
+use async_graphql::{Context, Result, SimpleObject};
+use backstory_engine::{
+    model::id::{NodeId, ThreadId},
+    summary,
+};
+
+use super::{answer::Provenance, loaders, page, scalar::DateTime};
+
+/// What a language model wrote about an issue or merge request.
+#[derive(SimpleObject)]
+pub(crate) struct Summary {
+    /// The text. Sentences with a number or identifier that stands nowhere in the discussion are left out; more is not
+    /// checked.
+    text: String,
+    /// The model that wrote it.
+    model: Provenance,
+    /// When.
+    written_at: DateTime,
+    /// Whether what it summarises has changed since.
+    outdated: bool,
+}
+
+impl From<summary::Summary> for Summary {
+    fn from(summary: summary::Summary) -> Self {
+        Self {
+            text: summary.text,
+            model: summary.model.into(),
+            written_at: summary.written_at.into(),
+            outdated: summary.outdated,
+        }
+    }
+}
+
+/// The summary that was made of an issue or merge request.
+pub(super) async fn of(ctx: &Context<'_>, id: &ThreadId) -> Result<Option<Summary>> {
+    Ok(loaders::engine(ctx)?.summary(id.clone()).await?.map(Summary::from))
+}
+
+/// Summarises an issue or merge request.
+pub(super) async fn make(ctx: &Context<'_>, reference: &str) -> Result<Summary> {
+    match reference.parse()? {
+        NodeId::Thread(id) => Ok(loaders::engine(ctx)?.summarize(id).await?.into()),
+        _ => {
+            let message =
+                format!("'{reference}' is no issue or merge request; write group/project#12 or group/project!7");
+            Err(page::invalid(message).into())
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Answers in quotations, refusals, and proving what answers cite.
+
+use std::fs;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::{
+    cli_repositories::shop,
+    support::{Forge, Sandbox},
+};
+
+fn ask(sandbox: &Sandbox, question: &str) -> Value {
+    sandbox.run(&["ask", question, "--json"]).ok().json()
+}
+
+/// Saves an answer and verifies it; the exit code and what is said.
+fn verified(sandbox: &Sandbox, answer: &Value) -> (i32, String) {
+    fs::write(sandbox.path().join("answer.json"), answer.to_string()).unwrap();
+    let output = sandbox.run(&["verify", "answer.json"]);
+    (output.code, output.stdout)
+}
+
+#[test]
+fn why_is_answered_with_the_words_of_who_decided() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let output = sandbox.run(&["ask", "Why did we choose Redis over Memcached?"]).ok();
+    expect![[r#"
+        "We choose Redis for three reasons: it survives a restart with its cache, it can expire a whole product by tag, and the rate limiter will need counters that it has built in." [1]
+            @alice · 2023-11-07 · in acme/shop#3 Choose a cache for product pages
+
+        Where it stands: merged in acme/shop!1 on 2023-12-01
+
+        Sources:
+        - [FORGE]/acme/shop/-/issues/3#note_1016 [1] sha256:88601ddea202
+    "#]].assert_eq(&output.stdout);
+}
+
+#[test]
+fn who_when_and_how_are_answered() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let mut said = String::new();
+    for question in [
+        "Who wants the signing key to rotate?",
+        "How do we migrate the order tables without downtime?",
+        "When does test_checkout_total fail?",
+        "Why is the expiry of tokens verified by our own check?",
+    ] {
+        let answer = ask(&sandbox, question);
+        let first = &answer["citations"][0];
+        let text = first["text"].as_str().unwrap();
+        said.push_str(&format!(
+            "{question}\n  {} {}: {text}\n  {}\n",
+            first["id"], first["author"], answer["standing"]["text"]
+        ));
+    }
+    expect![[r#"
+        Who wants the signing key to rotate?
+          "acme/shop#1#note_1006" "alice": Security review: fine with me if the signing key rotates every month and the algorithm is pinned, so that nobody can send `alg: none`.
+          "merged in acme/shop!2 on 2024-03-22"
+        How do we migrate the order tables without downtime?
+          "acme/shop#2" "bob": The order tables outgrew MySQL: the nightly report locks them for minutes.
+          "acme/shop#2 is still open"
+        When does test_checkout_total fail?
+          "acme/shop#5" "carol": `test_checkout_total` is flaky: about one run in thirty fails in CI, always shortly before midnight.
+          "acme/shop#5 is still open"
+        Why is the expiry of tokens verified by our own check?
+          "acme/shop!2#note_1034" "johndoe": With our own check we accept 90 seconds of clock skew.
+          "merged in acme/shop!2 on 2024-03-22"
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn answer_for_programs_has_its_documented_shape() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let answer = ask(&sandbox, "Why did we choose Redis over Memcached?");
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(
+        keys(&answer),
+        ["question", "answered", "method", "model", "statements", "standing", "citations", "refusal", "warnings"]
+    );
+    assert_eq!(
+        (&answer["answered"], &answer["method"], &answer["refusal"]),
+        (&json!(true), &json!("extractive"), &Value::Null)
+    );
+    let citations = answer["citations"].as_array().unwrap();
+    assert!((1..=5).contains(&citations.len()), "{answer:#}");
+    for (statement, citation) in answer["statements"].as_array().unwrap().iter().zip(citations) {
+        assert_eq!(statement["text"], citation["text"]);
+        assert_eq!(statement["citations"], json!([citation["number"]]));
+        let (start, end) = (citation["bytes"][0].as_u64().unwrap(), citation["bytes"][1].as_u64().unwrap());
+        assert_eq!((end - start) as usize, citation["text"].as_str().unwrap().len());
+        assert_eq!(citation["hash"].as_str().unwrap().len(), 64);
+    }
+}
+
+#[test]
+fn without_evidence_it_says_so_and_what_is_missing() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    expect![[r#"
+        I could not find this information in the repository based on the indexed files.
+
+        I searched 25 documents, and read what fits best: acme/shop#3, acme/shop!2.
+        - 'Kafka' occurs in no document
+    "#]]
+    .assert_eq(&sandbox.run(&["ask", "Why was Kafka chosen as the message broker?"]).ok().stdout);
+    for question in ["Which zebras graze on Neptune?", "xyzzy plugh", "Why?"] {
+        let answer = ask(&sandbox, question);
+        assert_eq!(
+            (&answer["answered"], &answer["statements"], &answer["citations"]),
+            (&json!(false), &json!([]), &json!([])),
+            "{question}"
+        );
+        assert_eq!(
+            answer["refusal"]["sentence"],
+            "I could not find this information in the repository based on the indexed files."
+        );
+    }
+    let nothing = Sandbox::empty();
+    assert_eq!(ask(&nothing, "Why did we choose Redis?")["answered"], false);
+}
+
+#[test]
+fn code_commits_and_documents_are_quoted_with_their_lines() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let output = sandbox.run(&["ask", "Why must rounding not happen in the total of the cart?"]).ok();
+    let head = shop.sha("main").to_string();
+    expect![[r#"
+            def total(key):
+                # NOTE: rounding must not happen here, because taxes are rounded per line
+                return load(key) [1]
+            src/cart.py:4–6 · at [HEAD], last changed 2024-01-01
+
+        Sources:
+        - src/cart.py:4–6 [1] sha256:1877608686e4
+    "#]]
+    .assert_eq(&output.stdout.replace(&head[..8], "[HEAD]"));
+    let answer = ask(&sandbox, "Why are sessions kept in Redis rather than in memcached?");
+    let first = &answer["citations"][0];
+    assert!(first["id"].as_str().unwrap().starts_with("acme/shop@"), "{answer:#}");
+    assert!(first["text"].as_str().unwrap().contains("memcached loses every session on a restart"), "{first}");
+    assert_eq!(verified(&sandbox, &answer).0, 0);
+}
+
+#[test]
+fn wrong_questions_are_explained() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    expect!["the question is empty; say what you want to know"].assert_eq(sandbox.run(&["ask", " "]).error(2));
+    expect!["the question has 2001 characters; at most 2000 are allowed"]
+        .assert_eq(sandbox.run(&["ask", &"x".repeat(2001)]).error(2));
+    sandbox.run(&["ask", "why", "--project", "acme/nothing"]).error(2);
+    for question in ["\u{1}\u{202e}", "🦀🦀🦀", "SELECT * FROM items; --", "\"' OR 1=1", &"wörd ".repeat(300)] {
+        sandbox.run(&["ask", question, "--json"]).ok();
+    }
+}
+
+#[test]
+fn citations_are_proved_again_from_ledger_and_clone() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["add", &shop().path().display().to_string(), "--name", "acme/tool"]).ok();
+    for question in
+        ["Why did we choose Redis over Memcached?", "Why must rounding not happen in the total?", "Why token bucket?"]
+    {
+        let answer = ask(&sandbox, question);
+        assert_eq!(answer["answered"], true, "{question}");
+        let (code, said) = verified(&sandbox, &answer);
+        assert_eq!(code, 0, "{said}");
+        let piped = sandbox.run_with_input(&["verify", "--json"], &answer.to_string()).ok().json();
+        assert_eq!(piped["ok"], true);
+    }
+    // The index is not needed.
+    let answer = ask(&sandbox, "Why did we choose Redis over Memcached?");
+    let _server = sandbox.serve();
+    assert_eq!(verified(&sandbox, &answer).0, 0);
+}
+
+#[test]
+fn whatever_is_changed_in_an_answer_is_noticed() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let answer = ask(&sandbox, "Why did we choose Redis over Memcached?");
+    let mut said = String::new();
+    let mut changed = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut answer = answer.clone();
+        change(&mut answer);
+        let (code, output) = verified(&sandbox, &answer);
+        assert_eq!(code, 1, "{name}: {output}");
+        let failed: Vec<&str> = output.lines().filter(|line| line.starts_with("failed")).collect();
+        said.push_str(&format!("{name}: {}\n", failed.join("; ")));
+    };
+    changed("text", &|answer| {
+        answer["citations"][0]["text"] = json!("Memcached is better.");
+        answer["statements"][0]["text"] = json!("Memcached is better.");
+    });
+    changed("statement", &|answer| answer["statements"][0]["text"] = json!("Memcached is better."));
+    changed("bytes", &|answer| {
+        let bytes = answer["citations"][0]["bytes"].as_array().unwrap().iter().map(|b| b.as_u64().unwrap() + 1);
+        answer["citations"][0]["bytes"] = bytes.collect();
+    });
+    changed("document", &|answer| answer["citations"][0]["document"] = json!("0".repeat(64)));
+    changed("author", &|answer| answer["citations"][0]["author"] = json!("mallory"));
+    changed("time", &|answer| answer["citations"][0]["at"] = json!("2020-01-01T00:00:00Z"));
+    changed("reference", &|answer| answer["citations"][0]["id"] = json!("acme/shop#999"));
+    changed("no reference", &|answer| answer["citations"][0]["id"] = json!("nonsense"));
+    changed("no citation", &|answer| answer["statements"][0]["citations"] = json!([]));
+    changed("unknown citation", &|answer| answer["statements"][0]["citations"] = json!([77]));
+    expect![[r#"
+        text: failed [1] acme/shop#3#note_1016: the quoted text has another SHA-256 than the citation says
+        statement: failed [1] acme/shop#3#note_1016: statement 1 is not what it quotes
+        bytes: failed [1] acme/shop#3#note_1016: the text stands at bytes 0–172, not where the citation says
+        document: failed [1] acme/shop#3#note_1016: the document was changed since: its SHA-256 is another
+        author: failed [1] acme/shop#3#note_1016: it was written by alice
+        time: failed [1] acme/shop#3#note_1016: it was written at 2023-11-07T09:45:00Z
+        reference: failed [1] acme/shop#999: it is not in the ledger
+        no reference: failed [1] nonsense: it is not in the ledger
+        no citation: failed [0] the answer: statement 1 cites nothing
+        unknown citation: failed [77] the answer: statement 1 cites it, and it is not there
+    "#]]
+    .assert_eq(&said);
+    fs::write(sandbox.path().join("answer.json"), "{}").unwrap();
+    expect![
+        "answer.json is no answer that 'backstory ask --json' printed: missing field `question` at line 1 column 2"
+    ]
+    .assert_eq(sandbox.run(&["verify", "answer.json"]).error(2));
+    expect!["none.json cannot be read: no such file or directory"]
+        .assert_eq(sandbox.run(&["verify", "none.json"]).error(2));
+}
+
+#[test]
+fn a_tampered_store_does_not_verify() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let answer = ask(&sandbox, "Why did we choose Redis over Memcached?");
+    let id = answer["citations"][0]["id"].as_str().unwrap().to_owned();
+    assert!(id.contains("#note_"), "{id}");
+    let ledger = rusqlite::Connection::open(sandbox.data().join("ledger.sqlite")).unwrap();
+    let tamper = |from: &str, to: &str| {
+        let mut rows = ledger.prepare("SELECT id, payload FROM items WHERE kind = 'discussion'").unwrap();
+        let rows: Vec<(i64, Vec<u8>)> =
+            rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
+        let mut changed = 0;
+        for (row, packed) in rows {
+            let json = String::from_utf8(zstd::bulk::decompress(&packed, 1 << 20).unwrap()).unwrap();
+            if json.contains(from) {
+                let packed = zstd::bulk::compress(json.replace(from, to).as_bytes(), 3).unwrap();
+                changed += ledger
+                    .execute("UPDATE items SET payload = ?2 WHERE id = ?1", rusqlite::params![row, packed])
+                    .unwrap();
+            }
+        }
+        assert_eq!(changed, 1);
+    };
+    // What is quoted, then something beside it: both are noticed.
+    tamper("it survives a restart", "it is a fashion");
+    let (code, said) = verified(&sandbox, &answer);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("its payload in the ledger has another SHA-256 than when it was stored"), "{said}");
+    tamper("it is a fashion", "it survives a restart");
+    assert_eq!(verified(&sandbox, &answer).0, 0);
+    tamper("2023-11-07T09:45:00.000Z", "2023-11-07T09:46:00.000Z");
+    assert_eq!(verified(&sandbox, &answer).0, 1);
+}
+
+#[test]
+fn an_edited_text_and_a_moved_line_are_told_apart_from_lost_ones() {
+    let mut shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let answer = ask(&sandbox, "Why must rounding not happen in the total of the cart?");
+    let file = answer["citations"].as_array().unwrap().iter().find(|c| !c["path"].is_null()).unwrap().clone();
+    // The file moves on; what was cited stays at its commit.
+    shop.write("src/cart.py", "# nothing\n");
+    shop.commit("Empty the cart");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(verified(&sandbox, &answer).0, 0);
+    // At another commit it is not there, or stands elsewhere.
+    let at = |commit: &str, lines: Value| {
+        let mut answer = answer.clone();
+        let citations = answer["citations"].as_array_mut().unwrap();
+        let cited = citations.iter_mut().find(|c| c["number"] == file["number"]).unwrap();
+        (cited["commit"], cited["lines"]) = (json!(commit), lines);
+        verified(&sandbox, &answer)
+    };
+    let (code, said) = at(&shop.sha("main").to_string(), file["lines"].clone());
+    assert!(code == 1 && said.contains("the text is not in the document"), "{said}");
+    let (code, said) = at(file["commit"].as_str().unwrap(), json!([1, 2]));
+    assert!(code == 1 && said.contains("the lines are not those of the bytes"), "{said}");
+    let (code, said) = at(&"0".repeat(40), file["lines"].clone());
+    assert_eq!(code, 1, "{said}");
+}

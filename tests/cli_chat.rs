@@ -1,0 +1,66 @@
+//! Conversations on the command line.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::support::{Forge, Sandbox};
+
+#[test]
+fn follow_up_is_about_what_was_asked_before() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let said =
+        sandbox.run_with_input(&["chat"], "Why did we choose Redis over Memcached?\nand who said so?\n\nnot read\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    assert_eq!(answers.len(), 2, "{said:?}");
+    assert!(answers[1].starts_with("and who said so?") && answers[1].contains("Redis"), "{said:?}");
+    // Alone the same question means nothing.
+    let alone = sandbox.run_with_input(&["chat"], "and who said so?\n");
+    assert!(alone.stdout.contains("I could not find this information"), "{alone:?}");
+}
+
+#[test]
+fn chats_are_kept_listed_continued_and_forgotten() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    expect!["There are no chats; 'backstory chat' begins one.\n"]
+        .assert_eq(&sandbox.run(&["chat", "--list"]).ok().stdout);
+    let first = sandbox.run_with_input(&["chat", "--project", "acme/shop"], "Why token bucket?\n");
+    assert!(
+        first.stderr.contains("note: this is chat 1; 'backstory chat --continue 1' goes on with it\n"),
+        "{first:?}"
+    );
+    sandbox.run_with_input(&["chat"], "");
+    let chats = sandbox.run(&["chat", "--list", "--json"]).ok().json();
+    let of = |field: &str| chats.as_array().unwrap().iter().map(|chat| chat[field].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["2", "1"]);
+    assert_eq!(of("message_count"), [json!(0), json!(2)]);
+    assert_eq!(of("title"), [json!(null), json!("Why token bucket?")]);
+    let _server = sandbox.serve();
+    let second = sandbox.run_with_input(&["chat", "--continue", "1"], "Why did we choose Redis over Memcached?\n");
+    assert!(second.stdout.starts_with("> Why token bucket?\n"), "{second:?}");
+    assert!(second.stdout.contains("> Why did we choose Redis over Memcached?\n"), "{second:?}");
+    assert_eq!(sandbox.run(&["chat", "--remove", "1"]).ok().stdout, "Forgot chat 1\n");
+    expect!["there is no chat 1; 'backstory chat --list' lists those there are"]
+        .assert_eq(sandbox.run(&["chat", "--remove", "1"]).error(1));
+    sandbox.run(&["chat", "--continue", "1"]).error(1);
+}
+
+#[test]
+fn secrets_in_questions_are_not_kept() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let token = format!("glpat-{}", "a1B2".repeat(6));
+    let said = sandbox.run_with_input(&["chat"], &format!("Why is {token} our token bucket?\n"));
+    assert_eq!(said.code, 0, "{said:?}");
+    let again = sandbox.run_with_input(&["chat", "--continue", "1"], "");
+    assert!(again.stdout.contains("[redacted:gitlab-token:"), "{again:?}");
+    for file in std::fs::read_dir(sandbox.data()).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!bytes.windows(token.len()).any(|window| window == token.as_bytes()), "{}", path.display());
+        }
+    }
+}

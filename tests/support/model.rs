@@ -1,0 +1,166 @@
+//! A language model on 127.0.0.1 that says what it was told to, over the protocols of OpenAI and Ollama.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// What the model does when it is asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Says {
+    /// This.
+    Text(String),
+    /// The status, which passes if asked again when it is 429 or 5xx.
+    Status(u16),
+    /// This, and then the stream ends without its end.
+    BreaksOff(String),
+    /// Nothing, ever.
+    Nothing,
+    /// What is no answer.
+    Garbage(String),
+    /// To ask somewhere else.
+    Redirect(String),
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Asked {
+    /// The text of the message with that role.
+    pub(crate) fn message(&self, role: &str) -> String {
+        let messages = self.body["messages"].as_array().unwrap();
+        messages.iter().find(|message| message["role"] == role).unwrap()["content"].as_str().unwrap().to_owned()
+    }
+}
+
+/// The model, until it is dropped.
+pub(crate) struct Model {
+    /// Its address, without a slash at the end.
+    pub(crate) url: String,
+    shared: Arc<Shared>,
+    _stop: oneshot::Sender<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    asked: Mutex<Vec<Asked>>,
+    says: Mutex<VecDeque<Says>>,
+}
+
+impl Model {
+    /// One that has nothing to say yet.
+    pub(crate) fn start() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let shared = Arc::new(Shared::default());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let router = Router::new().fallback(answer).with_state(shared.clone());
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                tokio::select! {
+                    _ = stopped => {}
+                    served = axum::serve(listener, router).into_future() => served.unwrap(),
+                }
+            });
+        });
+        Self { url, shared, _stop: stop }
+    }
+
+    /// Tells it what to do next, in order.
+    pub(crate) fn will(&self, says: impl IntoIterator<Item = Says>) -> &Self {
+        self.shared.says.lock().unwrap().extend(says);
+        self
+    }
+
+    /// Tells it what to say next.
+    pub(crate) fn say(&self, text: &str) -> &Self {
+        self.will([Says::Text(text.to_owned())])
+    }
+
+    /// What it was asked since the last call.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.shared.asked.lock().unwrap())
+    }
+
+    /// The lines of the configuration that name it.
+    pub(crate) fn config(&self, provider: &str) -> String {
+        let path = if provider == "openai" { "/v1" } else { "" };
+        format!("\n[llm]\nprovider = \"{provider}\"\nmodel = \"parrot\"\nbase_url = \"{}{path}\"\n", self.url)
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let (path, stream) = (uri.path().to_owned(), body["stream"] == true);
+    let ollama = path == "/api/chat";
+    shared.asked.lock().unwrap().push(Asked { path, headers, body });
+    let says = shared.says.lock().unwrap().pop_front();
+    match says.unwrap_or(Says::Status(404)) {
+        Says::Text(text) if stream => parts(&text, ollama, true),
+        Says::BreaksOff(text) => parts(&text, ollama, false),
+        Says::Text(text) if ollama => {
+            let message = json!({ "role": "assistant", "content": text });
+            Json(json!({ "message": message, "done": true, "prompt_eval_count": 90, "eval_count": 10 })).into_response()
+        }
+        Says::Text(text) => {
+            let choice =
+                json!({ "index": 0, "message": { "role": "assistant", "content": text }, "finish_reason": "stop" });
+            Json(json!({ "choices": [choice], "usage": { "total_tokens": 100 } })).into_response()
+        }
+        Says::Status(status) => {
+            let status = StatusCode::from_u16(status).unwrap();
+            let error = json!({ "error": { "message": "the key sk-secret is not liked" } });
+            (status, [(header::RETRY_AFTER, "0")], Json(error)).into_response()
+        }
+        Says::Nothing => std::future::pending().await,
+        Says::Garbage(text) => text.into_response(),
+        Says::Redirect(to) => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response(),
+    }
+}
+
+/// A text in parts of a few letters, with the end of the stream or without.
+fn parts(text: &str, ollama: bool, ends: bool) -> Response {
+    let letters: Vec<char> = text.chars().collect();
+    let mut lines: Vec<String> = letters.chunks(7).map(|part| line(&part.iter().collect::<String>(), ollama)).collect();
+    if ends && ollama {
+        lines.push(format!(
+            "{}\n",
+            json!({ "message": { "content": "" }, "done": true, "prompt_eval_count": 90, "eval_count": 10 })
+        ));
+    } else if ends {
+        lines.push("data: [DONE]\n\n".to_owned());
+    }
+    let parts = lines.into_iter().map(|line| Ok::<_, Infallible>(Bytes::from(line)));
+    Body::from_stream(futures::stream::iter(parts)).into_response()
+}
+
+fn line(text: &str, ollama: bool) -> String {
+    if ollama {
+        format!("{}\n", json!({ "message": { "role": "assistant", "content": text }, "done": false }))
+    } else {
+        format!(
+            "data: {}\n\n",
+            json!({ "choices": [{ "index": 0, "delta": { "content": text }, "finish_reason": null }] })
+        )
+    }
+}
