@@ -39,6 +39,10 @@ fn help_tells_what_there_is() {
           show         Show an issue or merge request with its discussions and links, or a single discussion
           search       Find issues, merge requests, discussions, commits and code by words and by meaning
           why          Explain why code is as it is: the commit, merge request, discussion and issue behind it
+          ask          Answer a question, strictly from what was read, with the evidence
+          chat         Ask one question after the other, and keep what was said
+          verify       Prove again that every citation of a saved answer stands where it says
+          summarize    Summarise an issue or merge request with the configured language model
           history      Show what happened to a file or code entity, under all its names, the newest change first
           entity       Show a function, type or other code entity: where it is, who changed it, what uses it
           eval         Measure how well search answers questions whose answers are known

@@ -154,15 +154,17 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
     let passage = |one: &Scored| &stories[one.story].passages[one.passage];
     let scores: BTreeMap<(usize, usize), f32> =
         scored.iter().map(|one| ((one.story, one.passage), one.score)).collect();
-    let least = scored.first().map_or(0.0, |best| best.score * LEAST_SHARE);
+    // A title is near to the question and says nothing about it.
+    let quotable = || scored.iter().filter(|one| passage(one).kind != PieceKind::Heading && one.score > 0.0);
+    let least = quotable().next().map_or(0.0, |best| best.score * LEAST_SHARE);
     let mut chosen: Vec<Quote> = Vec::new();
-    for one in scored.iter().filter(|one| one.score >= least && one.score > 0.0) {
+    for one in quotable().filter(|one| one.score >= least) {
         let taken = |at: usize| {
             let within =
                 |quote: &Quote| quote.story == one.story && (quote.passages.0..=quote.passages.1).contains(&at);
             chosen.iter().any(within)
         };
-        if passage(one).kind == PieceKind::Heading || taken(one.passage) {
+        if taken(one.passage) {
             continue;
         }
         let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
