@@ -67,7 +67,7 @@ fn hit(token: &str, stems: &[String]) -> Option<usize> {
 }
 
 /// The beginning of a word that its forms share: `redesigned` → `redesign`, `caches` → `cach`.
-fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     let suffixes = ["ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y"];
     let stem = suffixes.iter().find_map(|suffix| word.strip_suffix(suffix).filter(|rest| rest.chars().count() >= 3));
     stem.unwrap_or(word).to_owned()

@@ -61,7 +61,7 @@ impl Census {
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             for (row, of) in filterables(&batch)?.into_iter().enumerate() {
-                census.facts.insert(ids.value(row), &of)?;
+                census.facts.insert(ids.value(row), &of, contents.value(row))?;
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
                     kind: of.kind,

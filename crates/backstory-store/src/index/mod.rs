@@ -45,7 +45,7 @@ use self::{
 };
 pub use self::{
     error::{Format, IndexError},
-    facts::DocumentFacts,
+    facts::{DocumentFacts, Imprint},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
@@ -151,6 +151,17 @@ impl Index {
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
         ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id)?.clone()))).collect()
+    }
+
+    /// Digest over the ids of all documents, their texts and states: the same for every index that says the same. Costs
+    /// nothing.
+    pub fn digest(&self) -> String {
+        self.counted().census.facts.digest()
+    }
+
+    /// Every document and what it says, by id.
+    pub fn imprints(&self) -> Vec<(String, Imprint)> {
+        self.counted().census.facts.imprints()
     }
 
     /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`

@@ -103,7 +103,7 @@ impl Index {
             census.facts.remove(id);
         }
         for row in &changed {
-            census.facts.insert(&row.id, &row.filterable)?;
+            census.facts.insert(&row.id, &row.filterable, &row.content_hash)?;
         }
         for row in
             changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))

@@ -3,6 +3,7 @@
 mod repositories;
 mod runs;
 mod schema;
+mod snapshots;
 
 use std::{
     cell::RefCell,
@@ -18,6 +19,7 @@ use zstd::bulk::{Compressor, Decompressor};
 
 pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
+pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 const ZSTD_LEVEL: i32 = 3;
