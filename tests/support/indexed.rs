@@ -30,6 +30,7 @@ pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
         repositories: Repositories::default(),
         embedding: embed::Settings::default(),
         ranking: Ranking::Rrf,
+        snapshots: Default::default(),
     }
 }
 

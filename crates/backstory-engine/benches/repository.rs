@@ -142,5 +142,6 @@ fn settings() -> Settings {
             threads: None,
         },
         ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
+        snapshots: Default::default(),
     }
 }

@@ -32,6 +32,7 @@ fn settings() -> Settings {
         repositories: Default::default(),
         embedding: embed::Settings::default(),
         ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
+        snapshots: Default::default(),
     }
 }
 

@@ -12,6 +12,7 @@ mod rebuild;
 pub mod repository;
 pub mod search;
 pub mod settings;
+pub mod snapshot;
 mod sync;
 pub mod task;
 pub mod trace;
@@ -134,6 +135,8 @@ impl Engine {
             engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
             engine.index().optimize().await?;
         }
+        // A process that ended early may have left a state that is on no record.
+        engine.record_snapshot(Duration::ZERO, None).await?;
         Ok(engine)
     }
 

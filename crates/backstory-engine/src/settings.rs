@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use backstory_sources::forge;
 use globset::GlobSet;
 
-use crate::embed;
+use crate::{embed, snapshot::DEFAULT_KEPT};
 
 /// Which forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -53,6 +53,19 @@ pub struct Repositories {
     pub ssh_agent: Option<OsString>,
 }
 
+/// Which states of the index stay on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshots {
+    /// How many of the newest, besides those that are pinned; 1 to [`MAX_KEPT`](crate::snapshot::MAX_KEPT).
+    pub keep: usize,
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        Self { keep: DEFAULT_KEPT }
+    }
+}
+
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -64,6 +77,8 @@ pub struct Settings {
     pub embedding: embed::Settings,
     /// How hits are ranked.
     pub ranking: Ranking,
+    /// Which states of the index stay on record.
+    pub snapshots: Snapshots,
 }
 
 impl Settings {

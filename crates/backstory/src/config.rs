@@ -121,6 +121,7 @@ impl Config {
                 threads: file.embedding.threads,
             },
             ranking: file.ranking,
+            snapshots: file.snapshots,
         };
         Ok(Self {
             digest: sha256_hex(&text),

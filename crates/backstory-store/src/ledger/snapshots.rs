@@ -203,6 +203,6 @@ fn unpack(bytes: &[u8]) -> Option<Vec<(String, Imprint)>> {
     let ids = std::str::from_utf8(&bytes[..end]).ok()?;
     let mut imprints = bytes[end + 1..].chunks_exact(size_of::<Imprint>());
     let documents: Option<Vec<_>> =
-        ids.lines().map(|id| Some((id.to_owned(), Imprint::try_from(imprints.next()?).ok()?))).collect();
+        ids.split_terminator('\n').map(|id| Some((id.to_owned(), Imprint::try_from(imprints.next()?).ok()?))).collect();
     documents.filter(|_| imprints.next().is_none())
 }

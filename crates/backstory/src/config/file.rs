@@ -8,7 +8,8 @@ use std::{
 use backstory_engine::{
     embed::Provider,
     model::id::is_project_path,
-    settings::{ForgeKind, Ranking, Repositories},
+    settings::{ForgeKind, Ranking, Repositories, Snapshots},
+    snapshot::MAX_KEPT,
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -40,6 +41,7 @@ pub(super) struct File {
     pub(super) repositories: Repositories,
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
+    pub(super) snapshots: Snapshots,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -76,6 +78,8 @@ struct FileToml {
     embedding: EmbeddingToml,
     #[serde(default)]
     search: SearchToml,
+    #[serde(default)]
+    snapshots: SnapshotsToml,
     #[serde(default)]
     server: ServerToml,
 }
@@ -133,6 +137,12 @@ struct WeightsToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct SnapshotsToml {
+    keep: Option<Spanned<usize>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -158,6 +168,9 @@ impl File {
             repositories: source.repositories(file.repositories)?,
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
+            snapshots: source
+                .bounded("keep", file.snapshots.keep, MAX_KEPT)?
+                .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
