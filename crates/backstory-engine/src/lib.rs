@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod code;
+pub mod context;
 pub mod embed;
 mod embedding;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod settings;
 pub mod snapshot;
 mod sync;
 pub mod task;
+pub mod tokens;
 pub mod trace;
 
 use std::{

@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// The item that a node is.
-    pub(super) fn item_now(&self, id: &NodeId) -> Result<Option<Item>> {
+    pub(crate) fn item_now(&self, id: &NodeId) -> Result<Option<Item>> {
         let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
         self.ledger().item(&project, kind, &key)?.map(|item| self.parse(&item)).transpose()
     }
