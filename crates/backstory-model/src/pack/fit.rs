@@ -282,7 +282,8 @@ fn assemble(
 /// The pack says how many tokens it has, in which the number itself counts: it is settled in a few steps.
 fn count_tokens(pack: &mut ContextPack, count: &dyn Fn(&str) -> usize) {
     for _ in 0..4 {
-        let tokens = count(&render(pack));
+        // A line feed is printed behind it.
+        let tokens = count(&(render(pack) + "\n"));
         if std::mem::replace(&mut pack.metadata.token_count, tokens) == tokens {
             break;
         }

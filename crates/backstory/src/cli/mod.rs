@@ -4,6 +4,7 @@ mod add;
 mod arguments;
 mod auth_test;
 mod check;
+mod context;
 mod count;
 mod doctor;
 mod embed;
@@ -19,6 +20,7 @@ mod schema;
 mod search;
 mod serve;
 mod show;
+mod snapshots;
 mod stats;
 mod status;
 mod sync;
@@ -103,9 +105,11 @@ enum Command {
     Show(show::Args),
     Search(search::Args),
     Why(why::Args),
+    Context(context::Args),
     History(history::Args),
     Entity(entity::Args),
     Stats(stats::Args),
+    Snapshots(snapshots::Args),
     Check(check::Args),
     Rebuild(rebuild::Args),
     Serve(serve::Args),
@@ -192,9 +196,11 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Show(args) => show::run(session, &args).await,
         Command::Search(args) => search::run(session, &args).await,
         Command::Why(args) => why::run(session, &args).await,
+        Command::Context(args) => context::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
+        Command::Snapshots(args) => snapshots::run(session, &args).await,
         Command::Check(args) => check::run(session, &args).await,
         Command::Rebuild(args) => rebuild::run(session, &args).await,
         Command::Serve(args) => serve::run(session, &args).await,

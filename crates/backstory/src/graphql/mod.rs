@@ -3,6 +3,7 @@
 //! A resolver knows an id; what it tells comes through the loaders, which read the ledger and the graph in batches.
 
 mod code;
+mod context;
 mod conversation;
 mod document;
 mod edge;
@@ -22,6 +23,7 @@ mod query;
 mod repository;
 mod scalar;
 mod search;
+mod snapshot;
 mod status;
 mod subscription;
 mod task;

@@ -66,7 +66,7 @@ fn with_room_nothing_is_left_out_and_nothing_cut() {
         let pack = fit(full(format, 5, "Some words. And more.", "why"), 100_000, &count);
         assert!(pack.left_out.is_empty());
         assert_eq!(pack.manifest.counts.values().sum::<usize>(), 35);
-        assert_eq!(pack.metadata.token_count, count(&render(&pack)));
+        assert_eq!(pack.metadata.token_count, count(&(render(&pack) + "\n")));
         assert!(pack.timeline.is_sorted_by(|a, b| a.date <= b.date));
         assert!(pack.retrieved.is_sorted_by(|a, b| in_order(a, b).is_le()));
         assert_eq!(pack.provenance.commits.len(), 5);
@@ -100,9 +100,9 @@ proptest! {
         let format = if json { Format::Json } else { Format::Markdown };
         let all = full(format, entries, &text, &query);
         let pack = fit(all.clone(), budget, &count);
-        let printed = render(&pack);
+        let printed = render(&pack) + "\n";
         prop_assert!(count(&printed) <= budget, "{} of {budget}: {printed}", count(&printed));
         prop_assert_eq!(count(&printed), pack.metadata.token_count);
-        prop_assert_eq!(printed, render(&fit(all, budget, &count)));
+        prop_assert_eq!(printed, render(&fit(all, budget, &count)) + "\n");
     }
 }
