@@ -6,7 +6,7 @@ use backstory_model::{
     commit::{Commit, FileChange, FileDiff},
     id::NodeId,
     message,
-    pack::{ImportantDiff, Provenance, clip, matching_hunks},
+    pack::{ImportantDiff, Provenance, matching_hunks},
     time::day,
 };
 use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
@@ -14,6 +14,7 @@ use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
 use super::{
     evidence::{Evidence, short_reference},
     items::Records,
+    quoted,
 };
 use crate::{Engine, error::Result};
 
@@ -98,8 +99,7 @@ impl Engine {
         }
         explanation.push('.');
         if let Some(reason) = message::design_notes(&commit.message).first() {
-            let words = |text: &str| text.split_whitespace().count();
-            explanation.push_str(&format!(" Its reason: “{}”", clip(&reason.text, REASON, &words)));
+            explanation.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
         }
         let sources = Provenance {
             commits: vec![reference],
@@ -152,8 +152,12 @@ fn looked_at<'a>(
     let count = |of: &Looked<'_>| of.1.values().flatten().map(|(first, last)| last - first + 1).sum::<u32>();
     looked.sort_by(|a, b| count(b).cmp(&count(a)).then_with(|| a.0.cmp(b.0)));
     for found in evidence.found.iter().filter(|found| !found.is_of_file()) {
-        let own = Some(found.document.id.as_str()).filter(|id| records.commits.contains_key(*id));
-        let merged = evidence.merged_as.get(found.thread()).map(String::as_str);
+        // What a merge brought is told by its commits, if one of them wrote the lines.
+        let wanted = |id: &&str| {
+            records.commits.get(*id).is_some_and(|record| origins.is_empty() || !record.commit.is_merge())
+        };
+        let own = Some(found.document.id.as_str()).filter(wanted);
+        let merged = evidence.merged_as.get(found.thread()).map(String::as_str).filter(wanted);
         for name in own.into_iter().chain(merged) {
             if !looked.iter().any(|(known, _)| *known == name) {
                 looked.push((name, HashMap::new()));

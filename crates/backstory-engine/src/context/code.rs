@@ -8,13 +8,16 @@ use backstory_model::{
     filter::DocumentKind,
     id::NodeId,
     message,
-    pack::{CodeContext, ContextPack, Provenance, RelatedTest, Terms, chunk::pieces, clip},
+    pack::{CodeContext, ContextPack, Provenance, RelatedTest, Terms, chunk::pieces},
     time::day,
 };
 use backstory_sources::redact::redact;
 use backstory_store::graph::Direction;
 
-use super::evidence::{Evidence, short_reference};
+use super::{
+    evidence::{Evidence, short_reference},
+    quoted,
+};
 use crate::{Engine, error::Result, repository::MAX_TEXT, snapshot::State, trace::Place};
 
 /// Pieces of code that may be shown.
@@ -202,8 +205,7 @@ impl Engine {
             many => text.push_str(&format!("; {many} other commits wrote the rest.")),
         }
         if let Some(reason) = message::design_notes(&commit.message).first() {
-            let words = |text: &str| text.split_whitespace().count();
-            text.push_str(&format!(" Its reason: “{}”", clip(&reason.text, REASON, &words)));
+            text.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
         }
         Ok((text, sources))
     }

@@ -251,16 +251,15 @@ impl Engine {
                 evidence.merged_as.entry(link.from.clone()).or_insert(link.to.clone());
             }
             for found in &mut evidence.found {
-                let (own, said) = if found.document.id == link.from {
-                    (true, link.said())
-                } else if found.document.id == link.to {
-                    (true, link.said_back())
-                } else {
-                    (false, String::new())
+                let (other, said) = match &found.document.id {
+                    id if *id == link.from => (&link.to, Some(link.said())),
+                    id if *id == link.to => (&link.from, link.said_back()),
+                    _ => continue,
                 };
-                if own && !found.links.contains(&said) {
-                    found.links.push(said);
-                }
+                // One word on each is enough.
+                let other = short_reference(other);
+                let is_new = !found.links.iter().any(|known| known.ends_with(&other));
+                found.links.extend(said.filter(|_| is_new));
             }
         }
         // Equal ones stay in the order in which they were found.
@@ -323,13 +322,14 @@ impl Link {
     }
 
     /// What it says of where it ends.
-    fn said_back(&self) -> String {
+    fn said_back(&self) -> Option<String> {
         let from = short_reference(&self.from);
         match (self.edge, self.direction) {
-            (Edge::Closes | Edge::Fixes, Direction::In) => format!("closes {from}"),
-            (Edge::Closes | Edge::Fixes, Direction::Out) => format!("closed by {from}"),
-            (Edge::MergedAs, _) => format!("merge of {from}"),
-            _ => format!("contains {from}"),
+            (Edge::Closes | Edge::Fixes, Direction::In) => Some(format!("closes {from}")),
+            (Edge::Closes | Edge::Fixes, Direction::Out) => Some(format!("closed by {from}")),
+            (Edge::MergedAs, _) => Some(format!("merge of {from}")),
+            // The commits of a merge request are many.
+            _ => None,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use backstory_model::{
     filter::Filter,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, fit},
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit},
 };
 
 use crate::{
@@ -136,8 +136,8 @@ impl Engine {
         pack.retrieved = self.retrieved(evidence, &mut files)?;
         if request.mode == Mode::All {
             let records = self.records_of(evidence)?;
-            pack.key_items = self.key_items(evidence, &records);
-            pack.timeline = self.timeline(evidence, &records);
+            pack.key_items = items::key_items(evidence, &records);
+            pack.timeline = items::timeline(evidence, &records);
             pack.design_notes = notes::design_notes(evidence, &records);
             pack.code_context = self.code_context(evidence, &mut files)?;
             if request.diffs {
@@ -148,7 +148,7 @@ impl Engine {
             }
         }
         summary::missing(evidence, pack);
-        pack.summary = summary::summary(evidence, pack);
+        pack.summary = summary::summary(request.mode, evidence, pack);
         Ok(())
     }
 
@@ -284,6 +284,12 @@ fn weights(ranking: Ranking) -> BTreeMap<String, f64> {
             [("semantic".to_owned(), plain(semantic)), ("lexical".to_owned(), plain(lexical))].into()
         }
     }
+}
+
+/// Words that are quoted: on one line, and not too many.
+fn quoted(text: &str, most: usize) -> String {
+    let words = |text: &str| text.split_whitespace().count();
+    clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), most, &words)
 }
 
 /// A score as it is told: three digits, so that it does not change with the last ones.

@@ -8,7 +8,7 @@ use backstory_model::{
 
 use super::{
     evidence::{Evidence, Found, short_reference},
-    items::{Records, person, sources_of},
+    items::{Records, is_told_by_request, person, sources_of},
 };
 
 /// Documents in which reasons are looked for.
@@ -17,13 +17,16 @@ const MAX_DOCUMENTS: usize = 15;
 const MAX_TEXT: usize = 32 << 10;
 /// Reasons that are told.
 const MAX_NOTES: usize = 20;
+/// What a word of the question is worth.
+const WORD: f32 = 0.04;
 /// Of the documents found first, so many are told the reasons of that share no word with the question.
 const TRUSTED: usize = 2;
 
 /// The reasons, those first that share most words with the question.
 pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<DesignNote> {
     let mut notes: Vec<(usize, f32, DesignNote)> = Vec::new();
-    let documents = evidence.found.iter().filter(|found| !found.is_of_file()).take(MAX_DOCUMENTS);
+    let told = |found: &&Found| !found.is_of_file() && !is_told_by_request(found, records);
+    let documents = evidence.found.iter().filter(told).take(MAX_DOCUMENTS);
     for (at, found) in documents.enumerate() {
         for (author, reason) in reasons_of(found, records) {
             let shared = evidence.terms.shared(&reason.text);
@@ -45,8 +48,8 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
             }
         }
     }
-    // Words that are asked for weigh, and so does how well the whole answers.
-    let weight = |shared: usize, relevance: f32| shared.min(8) as f32 * 0.1 + relevance;
+    // How well the whole answers weighs most.
+    let weight = |shared: usize, relevance: f32| shared.min(8) as f32 * WORD + relevance;
     notes.sort_by(|a, b| weight(b.0, b.1).total_cmp(&weight(a.0, a.1)).then_with(|| a.2.note.cmp(&b.2.note)));
     notes.into_iter().map(|(.., note)| note).take(MAX_NOTES).collect()
 }

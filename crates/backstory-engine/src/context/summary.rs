@@ -1,11 +1,14 @@
 //! The answer in a few sentences: templates around the words of those who gave it.
 
 use backstory_model::{
-    pack::{ContextPack, clip},
+    pack::{ContextPack, DesignNote, Mode},
     time::day,
 };
 
-use super::evidence::{Evidence, short_reference};
+use super::{
+    evidence::{Evidence, short_reference},
+    quoted,
+};
 use crate::trace::{LineOrigin, Trace};
 
 /// Words of a reason.
@@ -14,13 +17,13 @@ const REASON: usize = 60;
 const LOOKED: usize = 20;
 
 /// What was found, where it stands, and the best reason that was given.
-pub(super) fn summary(evidence: &Evidence, pack: &ContextPack) -> String {
+pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
     let mut sentences = Vec::new();
     match &evidence.trace {
         Some(trace) => sentences.push(traced(trace)),
-        None => sentences.extend(closest(evidence, pack)),
+        None => sentences.push(closest(mode, evidence, pack)),
     }
-    sentences.extend(reason(pack));
+    sentences.extend(reason(evidence, pack));
     if evidence.trace.is_none()
         && let Some(code) = pack.code_context.first()
     {
@@ -103,36 +106,41 @@ fn written(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
 }
 
 /// The item that is nearest to the question.
-fn closest(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
+fn closest(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
     let Some(item) = pack.key_items.first() else {
-        return Some(match pack.retrieved.first() {
-            Some(chunk) => format!("Closest to the question is {} “{}”.", chunk.document, chunk.title),
+        return match pack.retrieved.first() {
+            Some(chunk) => {
+                let kind = chunk.document_type.as_str().replace('_', " ");
+                format!("Closest to the question is the {kind} {} “{}”.", chunk.document, chunk.title)
+            }
             None if evidence.coverage.documents == 0 => "Nothing has been indexed yet.".to_owned(),
+            None if mode == Mode::GoverningDocsOnly => {
+                "The index has no specification, contract or recorded decision that answers the question.".to_owned()
+            }
             None => "Nothing in the index answers the question.".to_owned(),
-        });
+        };
     };
     let kind = item.kind.replace('_', " ");
     let state = item.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
     let author = item.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
-    let mut text =
-        format!("Closest to the question is the {kind} {} “{}”{author} ({}{state})", item.reference, item.title, item.date);
-    if !item.links.is_empty() {
-        text.push_str(&format!(", {}", item.links.join(", ")));
-    }
-    text.push('.');
-    Some(text)
+    let (reference, title, date) = (&item.reference, &item.title, &item.date);
+    let links = if item.links.is_empty() { String::new() } else { format!(", {}", item.links.join(", ")) };
+    format!("Closest to the question is the {kind} {reference} “{title}”{author} ({date}{state}){links}.")
 }
 
-/// The best reason that was given, else the words that answer best.
-fn reason(pack: &ContextPack) -> Option<String> {
-    let words = |text: &str| text.split_whitespace().count();
-    let plain = |text: &str| clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), REASON, &words);
-    if let Some(note) = pack.design_notes.first() {
-        let author = note.author.as_ref().map(|author| format!("{author} ")).unwrap_or_default();
-        return Some(format!("{author}gave as a reason: “{}” ({}).", plain(&note.note), note.source));
+/// The best reason that was given in what answers best, else the words of that.
+fn reason(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
+    let first = pack.key_items.first();
+    // Of a trace every step leads to the reason; of a search only what was found first surely does.
+    let is_near = |note: &&DesignNote| {
+        evidence.trace.is_some() || first.is_some_and(|item| note.source.starts_with(&item.reference))
+    };
+    if let Some(note) = pack.design_notes.iter().find(is_near) {
+        let author = note.author.as_ref().map_or("Somebody", String::as_str);
+        return Some(format!("{author} gave as a reason: “{}” ({}).", quoted(&note.note, REASON), note.source));
     }
-    let item = pack.key_items.first().filter(|item| !item.excerpt.is_empty())?;
-    Some(format!("It says: “{}”", plain(&item.excerpt)))
+    let item = first.filter(|item| !item.excerpt.is_empty())?;
+    Some(format!("It says: “{}”", quoted(&item.excerpt, REASON)))
 }
 
 fn first_sentence(text: &str) -> &str {

@@ -10,6 +10,7 @@ use super::{
     Chunk, CodeContext, ContextPack, DesignNote, Format, Hashed, ImportantDiff, KeyItem, Provenance, RelatedTest,
     Section, TimelineEntry, clip, in_order, render,
     render::{entry, words_of},
+    trim::CUT,
 };
 
 /// The budget that the limits below are for; those of another grow and shrink with it.
@@ -22,7 +23,9 @@ const ECHO_SHARE: usize = 10;
 /// Share of the budget, as a divisor, that a manifest without its items may take to be printed.
 const MANIFEST_SHARE: usize = 6;
 /// Tokens that joining entries may cost beyond their own.
-const JOINT: usize = 3;
+const JOINT: usize = 2;
+/// How often room that is left is given away again.
+const TOP_UPS: usize = 3;
 
 /// What a section may take.
 struct Share {
@@ -88,6 +91,17 @@ impl Entry {
         }
     }
 
+    /// Cuts its text to so many tokens; what is left of code says which lines it is.
+    fn cut(&mut self, room: usize, count: &dyn Fn(&str) -> usize) {
+        if let Some(text) = self.text() {
+            *text = clip(text, room, count);
+        }
+        if let Self::Code(of) = self {
+            let kept = of.snippet.strip_suffix(CUT).unwrap_or(&of.snippet).trim_end().lines().count().max(1);
+            of.lines.1 = of.lines.1.min(of.lines.0 + u32::try_from(kept - 1).unwrap_or(u32::MAX));
+        }
+    }
+
     /// Whether cutting left nothing of it that is worth telling.
     fn is_hollow(&self) -> bool {
         match self {
@@ -135,7 +149,17 @@ pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -
     let found: BTreeMap<Section, usize> = offers.iter().map(|(section, list)| (*section, list.len())).collect();
     let mut base = frame(all, budget, count);
     let used = count(&render(&base));
-    let mut placed = place(&base, &mut offers, budget.saturating_sub(used), budget, count);
+    let mut placed = Vec::new();
+    place(&base, &mut offers, &mut placed, budget.saturating_sub(used), budget, count);
+    // What entries cost is estimated: what is left in truth goes round again.
+    for _ in 0..TOP_UPS {
+        let left = budget.saturating_sub(assemble(&base, &placed, &found, count).metadata.token_count);
+        let before = placed.len();
+        place(&base, &mut offers, &mut placed, left, budget, count);
+        if placed.len() == before {
+            break;
+        }
+    }
     loop {
         let pack = assemble(&base, &placed, &found, count);
         let tokens = pack.metadata.token_count;
@@ -191,11 +215,11 @@ fn scaled(limit: usize, budget: usize) -> usize {
 fn place(
     base: &ContextPack,
     offers: &mut [(Section, Vec<Option<Entry>>)],
+    placed: &mut Vec<Placed>,
     room: usize,
     budget: usize,
     count: &dyn Fn(&str) -> usize,
-) -> Vec<Placed> {
-    let mut placed: Vec<Placed> = Vec::new();
+) {
     let mut left = room;
     for round in 0..2 {
         for share in &SHARES {
@@ -208,9 +232,7 @@ fn place(
                     break;
                 }
                 let Some(mut entry) = offer.take() else { continue };
-                if let Some(text) = entry.text() {
-                    *text = clip(text, scaled(share.text, budget), count);
-                }
+                entry.cut(scaled(share.text, budget), count);
                 let cost = cost(base, share.section, entries == 0, &entry, count);
                 // The first entry of a section may exceed its share, not the budget.
                 let fits = cost <= left && (used == 0 || used + cost <= own);
@@ -223,7 +245,6 @@ fn place(
             }
         }
     }
-    placed
 }
 
 /// Tokens that an entry takes, with what it adds to sources and manifest.

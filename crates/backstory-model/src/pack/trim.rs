@@ -1,7 +1,7 @@
 //! Shortening texts where it does not hurt: behind lines and sentences.
 
 /// What stands where something was cut off.
-const CUT: char = '…';
+pub(super) const CUT: char = '…';
 
 /// The longest beginning of a text that has at most `room` tokens and ends with a line or a sentence, with `…` behind it
 /// if something is missing. If not even the first sentence fits it ends with a word; if none fits it is empty. `count`
@@ -28,7 +28,9 @@ pub fn clip(text: &str, room: usize, count: &dyn Fn(&str) -> usize) -> String {
     });
     let fits = |end: usize| count(text[..end].trim_end()) <= room;
     if let Some(cut) = longest(&sentences, &fits) {
-        return format!("{} {CUT}", text[..cut].trim_end());
+        // Where lines count, what stands behind a line is one of its own.
+        let between = if text[..cut].ends_with('\n') { '\n' } else { ' ' };
+        return format!("{}{between}{CUT}", text[..cut].trim_end());
     }
     let words = ends(&|c, next| !c.is_whitespace() && next.is_some_and(char::is_whitespace));
     longest(&words, &fits).map(|cut| format!("{}{CUT}", text[..cut].trim_end())).unwrap_or_default()
@@ -67,7 +69,7 @@ mod tests {
         fn never_longer_and_always_a_beginning(text in "([a-zü]{1,5}[.!]?[ \n]){0,80}", room in 0usize..60) {
             let clipped = clip(&text, room, &words);
             prop_assert!(words(&clipped) <= room.max(1));
-            prop_assert!(text.starts_with(clipped.trim_end_matches(['…', ' '])));
+            prop_assert!(text.starts_with(clipped.trim_end_matches(['…', ' ', '\n'])));
         }
     }
 }
