@@ -169,7 +169,8 @@ impl Engine {
     /// The ledger cannot be read.
     pub async fn snapshots(&self) -> Result<Snapshots> {
         let engine = self.clone();
-        self.blocking(move || Ok(Snapshots { current: engine.state_now()?, recorded: engine.ledger().snapshots()? })).await
+        self.blocking(move || Ok(Snapshots { current: engine.state_now()?, recorded: engine.ledger().snapshots()? }))
+            .await
     }
 
     /// A state by its id, or by at least four of its first digits.

@@ -47,7 +47,9 @@ impl SetDigest {
 /// SHA-256 of a line as a number, the lowest limb first.
 fn limbs(line: &[u8]) -> impl Iterator<Item = u64> {
     let hash: [u8; 32] = Sha256::digest(line).into();
-    (0..4).map(move |limb| hash[limb * 8..limb * 8 + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
+    (0..4).map(move |limb| {
+        hash[limb * 8..limb * 8 + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+    })
 }
 
 /// SHA-256 of a text, 64 hex digits.

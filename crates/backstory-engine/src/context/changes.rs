@@ -153,9 +153,8 @@ fn looked_at<'a>(
     looked.sort_by(|a, b| count(b).cmp(&count(a)).then_with(|| a.0.cmp(b.0)));
     for found in evidence.found.iter().filter(|found| !found.is_of_file()) {
         // What a merge brought is told by its commits, if one of them wrote the lines.
-        let wanted = |id: &&str| {
-            records.commits.get(*id).is_some_and(|record| origins.is_empty() || !record.commit.is_merge())
-        };
+        let wanted =
+            |id: &&str| records.commits.get(*id).is_some_and(|record| origins.is_empty() || !record.commit.is_merge());
         let own = Some(found.document.id.as_str()).filter(wanted);
         let merged = evidence.merged_as.get(found.thread()).map(String::as_str).filter(wanted);
         for name in own.into_iter().chain(merged) {

@@ -93,7 +93,10 @@ impl Engine {
             // A file says where it is; what is in it stands in its parts.
             let kind = document.facts.kind;
             let covers = |known: &CodeContext| {
-                known.path == *path && known.repository == **project && known.lines.0 <= lines.1 && lines.0 <= known.lines.1
+                known.path == *path
+                    && known.repository == **project
+                    && known.lines.0 <= lines.1
+                    && lines.0 <= known.lines.1
             };
             if code.iter().any(covers) {
                 continue;

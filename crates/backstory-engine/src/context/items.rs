@@ -187,7 +187,9 @@ fn begun(found: &Found, records: &Records) -> TimelineEntry {
 /// Who wrote it: of a commit by name, where that is known.
 fn author_of(found: &Found, records: &Records) -> Option<String> {
     let record = records.commits.get(&found.document.id);
-    record.map(|record| record.commit.author.name.clone()).or_else(|| found.document.facts.author.as_deref().map(person))
+    record
+        .map(|record| record.commit.author.name.clone())
+        .or_else(|| found.document.facts.author.as_deref().map(person))
 }
 
 /// The paragraph that shares most words with the question, with what follows it.

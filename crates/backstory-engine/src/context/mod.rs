@@ -106,7 +106,8 @@ impl Engine {
                 continue;
             }
             if changed {
-                pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
+                pack.missing
+                    .push("the index changed while this was put together; ask again when the sync ends".to_owned());
             }
             let budget = request.tokens;
             return self.blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
@@ -217,7 +218,9 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
             return Err(Error::invalid("the question is empty; say what the pack is to be about"));
         }
         if length > MAX_QUERY {
-            return Err(Error::invalid(format!("the question has {length} characters; at most {MAX_QUERY} are allowed")));
+            return Err(Error::invalid(format!(
+                "the question has {length} characters; at most {MAX_QUERY} are allowed"
+            )));
         }
     }
     if let Some(path) = &mut request.path {

@@ -105,4 +105,3 @@ fn relevance(reason: &Reason, shared: usize) -> String {
         many => format!("gives a reason ({cue}) and has {many} words of the question"),
     }
 }
-

@@ -82,8 +82,10 @@ impl Engine {
 
     /// A piece of the text of an item, made anew from the ledger.
     async fn words_again(&self, chunk: &ChunkRef) -> Result<Option<String>> {
-        let id: NodeId =
-            chunk.document.parse().map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
+        let id: NodeId = chunk
+            .document
+            .parse()
+            .map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
         let (project, thread) = match &id {
             NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.short()),
             NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),

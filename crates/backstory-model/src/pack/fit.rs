@@ -198,7 +198,7 @@ fn frame(mut pack: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) ->
     let echo = budget / ECHO_SHARE;
     pack.metadata.query = clip(&pack.metadata.query, echo, count);
     pack.metadata.token_budget = budget;
-    pack.summary = clip(&pack.summary, scaled(SUMMARY, budget), count);
+    pack.summary = clip(&pack.summary, scaled(SUMMARY, budget).max((budget / 4).min(SUMMARY)), count);
     pack.missing = pack.missing.iter().map(|sentence| clip(sentence, echo, count)).collect();
     pack.manifest.seal();
     let manifest = serde_json::to_string(&pack.manifest).unwrap_or_default();
@@ -206,9 +206,9 @@ fn frame(mut pack: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) ->
     pack
 }
 
-/// A limit for the usual budget, for another one: a fifth at least, and at most four times as much.
+/// A limit for the usual budget, for another one: half of it at least, and at most four times as much.
 fn scaled(limit: usize, budget: usize) -> usize {
-    limit.saturating_mul(budget.clamp(USUAL / 5, USUAL * 4)) / USUAL
+    limit.saturating_mul(budget.clamp(USUAL / 2, USUAL * 4)) / USUAL
 }
 
 /// Gives entries their places while there is room.
@@ -254,7 +254,9 @@ fn cost(base: &ContextPack, section: Section, first: bool, of: &Entry, count: &d
         text.push_str(words_of(section));
     }
     let sources = of.sources();
-    let mut beside = [&sources.commits, &sources.files, &sources.authors, &sources.items].map(|list| list.join("\",\"")).join("\",\"");
+    let mut beside = [&sources.commits, &sources.files, &sources.authors, &sources.items]
+        .map(|list| list.join("\",\""))
+        .join("\",\"");
     if base.manifest.whole {
         for hashed in of.hashed() {
             beside.push_str(&serde_json::to_string(&hashed).unwrap_or_default());

@@ -145,7 +145,8 @@ fn chunk(of: &Chunk) -> String {
     let (first, last) = of.lines;
     let mut out = format!("### {} lines {first}-{last}\n\n", of.document);
     let at = of.commit.as_deref().map(|commit| format!(", at {}", short(commit))).unwrap_or_default();
-    let _ = write!(out, "{}, score {:.2}, chunk {}{at}", spoken(of.document_type.as_str()), of.score, short(&of.chunk_id));
+    let _ =
+        write!(out, "{}, score {:.2}, chunk {}{at}", spoken(of.document_type.as_str()), of.score, short(&of.chunk_id));
     if let Some(url) = &of.url {
         let _ = write!(out, ", {url}");
     }
@@ -159,8 +160,7 @@ fn sources(out: &mut String, pack: &ContextPack) {
         return;
     }
     out.push_str("\n## Sources\n\n");
-    for (name, list) in
-        [("Commits", &of.commits), ("Files", &of.files), ("People", &of.authors), ("Items", &of.items)]
+    for (name, list) in [("Commits", &of.commits), ("Files", &of.files), ("People", &of.authors), ("Items", &of.items)]
     {
         if !list.is_empty() {
             let _ = writeln!(out, "- {name}: {}", list.join(", "));
@@ -180,7 +180,8 @@ fn footer(out: &mut String, pack: &ContextPack) {
     }
     let _ = write!(out, "; manifest {}", pack.manifest.id);
     if !pack.left_out.is_empty() {
-        let left: Vec<String> = pack.left_out.iter().map(|(section, count)| format!("{count} {}", spoken(section.as_str()))).collect();
+        let left: Vec<String> =
+            pack.left_out.iter().map(|(section, count)| format!("{count} {}", spoken(section.as_str()))).collect();
         let _ = write!(out, "; no room for {}", left.join(", "));
     }
     out.push('.');

@@ -14,10 +14,10 @@ const MAX_TOKEN: usize = 200;
 /// Words that stand in any question.
 const COMMON: &[&str] = &[
     "about", "after", "all", "and", "any", "are", "because", "been", "before", "being", "but", "can", "code", "could",
-    "did", "does", "done", "for", "from", "had", "has", "have", "how", "instead", "into", "its", "just", "like", "made",
-    "make", "need", "not", "now", "off", "one", "only", "our", "out", "over", "should", "some", "than", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "those", "use", "used", "using", "was", "way", "were",
-    "what", "when", "where", "which", "while", "who", "why", "will", "with", "without", "would", "you", "your",
+    "did", "does", "done", "for", "from", "had", "has", "have", "how", "instead", "into", "its", "just", "like",
+    "made", "make", "need", "not", "now", "off", "one", "only", "our", "out", "over", "should", "some", "than", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "those", "use", "used", "using", "was", "way",
+    "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "without", "would", "you", "your",
 ];
 
 /// The words of a question, in the form that their forms share.

@@ -23,9 +23,8 @@ pub fn clip(text: &str, room: usize, count: &dyn Fn(&str) -> usize) -> String {
         }
         ends
     };
-    let sentences = ends(&|c, next| {
-        c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace))
-    });
+    let sentences =
+        ends(&|c, next| c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace)));
     let fits = |end: usize| count(text[..end].trim_end()) <= room;
     if let Some(cut) = longest(&sentences, &fits) {
         // Where lines count, what stands behind a line is one of its own.

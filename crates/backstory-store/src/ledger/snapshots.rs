@@ -79,8 +79,10 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn put_snapshot(&self, of: &Snapshot, documents: &[(String, Imprint)]) -> Result<bool, LedgerError> {
-        let damaged =
-            |reason: std::io::Error| LedgerError::Payload { item: format!("snapshot {}", of.id), reason: reason.to_string() };
+        let damaged = |reason: std::io::Error| LedgerError::Payload {
+            item: format!("snapshot {}", of.id),
+            reason: reason.to_string(),
+        };
         let contents = zstd::bulk::compress(&pack(documents), ZSTD_LEVEL).map_err(damaged)?;
         let stored = self.lock().execute(
             "INSERT INTO index_snapshots

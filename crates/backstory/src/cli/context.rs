@@ -149,7 +149,8 @@ fn is_place(text: &str) -> bool {
     let sha = text.strip_prefix('@').unwrap_or(text);
     let named = text.rsplit_once([':', '#']).is_some_and(|(path, rest)| !path.is_empty() && !rest.is_empty());
     // `and/or` is no path, `src/and` may be one: a path has a file's name or names of its own.
-    let is_path = text.contains('/') && !text.contains("://") && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
+    let is_path =
+        text.contains('/') && !text.contains("://") && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
     let reference = matches!(
         text.parse::<NodeId>(),
         Ok(NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. })

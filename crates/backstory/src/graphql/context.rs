@@ -8,12 +8,7 @@ use backstory_engine::{
     model::{self, pack},
 };
 
-use super::{
-    loaders,
-    scalar::DateTime,
-    search::SearchFilter,
-    trace::Asked,
-};
+use super::{loaders, scalar::DateTime, search::SearchFilter, trace::Asked};
 
 /// How a pack is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]

@@ -137,17 +137,14 @@ pub(super) async fn pin(ctx: &Context<'_>, id: &str, pinned: bool) -> Result<Sna
 }
 
 /// Compares two.
-pub(super) async fn compare(
-    ctx: &Context<'_>,
-    from: &str,
-    to: &str,
-    first: Option<i32>,
-) -> Result<SnapshotComparison> {
+pub(super) async fn compare(ctx: &Context<'_>, from: &str, to: &str, first: Option<i32>) -> Result<SnapshotComparison> {
     let most = match first {
         None => NAMED,
-        Some(first) => usize::try_from(first).ok().filter(|first| *first <= snapshot::MAX_COMPARED).ok_or_else(|| {
-            page::invalid(format!("{first} names were asked for; it must be 0 to {}", snapshot::MAX_COMPARED))
-        })?,
+        Some(first) => {
+            usize::try_from(first).ok().filter(|first| *first <= snapshot::MAX_COMPARED).ok_or_else(|| {
+                page::invalid(format!("{first} names were asked for; it must be 0 to {}", snapshot::MAX_COMPARED))
+            })?
+        }
     };
     let found = loaders::engine(ctx)?.compare_snapshots(from, to).await?;
     Ok(SnapshotComparison {

@@ -49,7 +49,12 @@ fn full(format: Format, entries: usize, text: &str, query: &str) -> ContextPack 
             sources: sources.clone(),
             ..KeyItem::default()
         });
-        pack.timeline.push(TimelineEntry { date, summary: text.into(), sources: sources.clone(), ..Default::default() });
+        pack.timeline.push(TimelineEntry {
+            date,
+            summary: text.into(),
+            sources: sources.clone(),
+            ..Default::default()
+        });
         pack.design_notes.push(DesignNote { note: text.into(), sources: sources.clone(), ..Default::default() });
         pack.code_context.push(CodeContext { snippet: text.into(), sources: sources.clone(), ..Default::default() });
         let diff = format!("@@ -1 +1 @@\n+{text}");
