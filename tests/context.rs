@@ -158,7 +158,7 @@ async fn every_passage_can_be_proved() {
     for wrong in [
         ChunkRef { lines: (0, 1), ..code.clone() },
         ChunkRef { commit: None, ..code.clone() },
-        ChunkRef { document: "nonsense".into(), path: None, ..code },
+        ChunkRef { document: "no reference!".into(), path: None, ..code },
     ] {
         assert_eq!(world.engine.prove(&wrong).await.unwrap_err().kind, ErrorKind::Invalid);
     }

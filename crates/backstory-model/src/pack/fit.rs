@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Chunk, CodeContext, ContextPack, DesignNote, Format, Hashed, ImportantDiff, KeyItem, Provenance, RelatedTest,
-    Section, TimelineEntry, clip, in_order, render,
-    render::{entry, words_of},
-    trim::CUT,
+    Section, TimelineEntry, clip, in_order, render, render::entry, trim::CUT,
 };
 
 /// The budget that the limits below are for; those of another grow and shrink with it.
@@ -24,6 +22,10 @@ const ECHO_SHARE: usize = 10;
 const MANIFEST_SHARE: usize = 6;
 /// Tokens that joining entries may cost beyond their own.
 const JOINT: usize = 2;
+/// Tokens that stand before the first entry of a section.
+const HEADING: usize = 8;
+/// Less room than any entry takes.
+const LEAST: usize = 10;
 /// How often room that is left is given away again.
 const TOP_UPS: usize = 3;
 
@@ -146,7 +148,7 @@ struct Placed {
 /// chunks and counts. What is printed has at most `budget` tokens as `count` tells. The same input gives the same pack.
 pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -> ContextPack {
     let mut offers = take_entries(&mut all);
-    let found: BTreeMap<Section, usize> = offers.iter().map(|(section, list)| (*section, list.len())).collect();
+    let found: BTreeMap<Section, usize> = offers.iter().map(|of| (of.section, of.list.len())).collect();
     let mut base = frame(all, budget, count);
     let used = count(&render(&base));
     let mut placed = Vec::new();
@@ -177,19 +179,32 @@ pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -
     }
 }
 
+/// An entry without a place, and what it costs, once that is known.
+struct Offer {
+    entry: Entry,
+    cost: Option<usize>,
+}
+
+/// The entries of a section; `None` for those that have a place.
+struct Offers {
+    section: Section,
+    list: Vec<Option<Offer>>,
+}
+
 /// Takes the entries out of a pack.
-fn take_entries(all: &mut ContextPack) -> Vec<(Section, Vec<Option<Entry>>)> {
-    fn some<T>(list: &mut Vec<T>, entry: fn(T) -> Entry) -> Vec<Option<Entry>> {
-        std::mem::take(list).into_iter().map(|of| Some(entry(of))).collect()
+fn take_entries(all: &mut ContextPack) -> Vec<Offers> {
+    fn of<T>(section: Section, list: &mut Vec<T>, entry: fn(T) -> Entry) -> Offers {
+        let offer = |of| Some(Offer { entry: entry(of), cost: None });
+        Offers { section, list: std::mem::take(list).into_iter().map(offer).collect() }
     }
     vec![
-        (Section::KeyItems, some(&mut all.key_items, Entry::KeyItem)),
-        (Section::Timeline, some(&mut all.timeline, Entry::Timeline)),
-        (Section::DesignNotes, some(&mut all.design_notes, Entry::DesignNote)),
-        (Section::CodeContext, some(&mut all.code_context, Entry::Code)),
-        (Section::ImportantDiffs, some(&mut all.important_diffs, Entry::Diff)),
-        (Section::RelatedTests, some(&mut all.related_tests, Entry::Test)),
-        (Section::Retrieved, some(&mut all.retrieved, Entry::Chunk)),
+        of(Section::KeyItems, &mut all.key_items, Entry::KeyItem),
+        of(Section::Timeline, &mut all.timeline, Entry::Timeline),
+        of(Section::DesignNotes, &mut all.design_notes, Entry::DesignNote),
+        of(Section::CodeContext, &mut all.code_context, Entry::Code),
+        of(Section::ImportantDiffs, &mut all.important_diffs, Entry::Diff),
+        of(Section::RelatedTests, &mut all.related_tests, Entry::Test),
+        of(Section::Retrieved, &mut all.retrieved, Entry::Chunk),
     ]
 }
 
@@ -214,7 +229,7 @@ fn scaled(limit: usize, budget: usize) -> usize {
 /// Gives entries their places while there is room.
 fn place(
     base: &ContextPack,
-    offers: &mut [(Section, Vec<Option<Entry>>)],
+    offers: &mut [Offers],
     placed: &mut Vec<Placed>,
     room: usize,
     budget: usize,
@@ -223,50 +238,52 @@ fn place(
     let mut left = room;
     for round in 0..2 {
         for share in &SHARES {
-            let Some((_, list)) = offers.iter_mut().find(|(section, _)| *section == share.section) else { continue };
+            let Some(of) = offers.iter_mut().find(|of| of.section == share.section) else { continue };
             let before = placed.iter().filter(|known| known.section == share.section);
             let (mut entries, mut used) = (before.count(), 0);
             let own = if round == 0 { share.tokens * budget / USUAL } else { usize::MAX };
-            for (number, offer) in list.iter_mut().enumerate() {
-                if entries == share.entries {
+            for (number, slot) in of.list.iter_mut().enumerate() {
+                if entries == share.entries || left < LEAST {
                     break;
                 }
-                let Some(mut entry) = offer.take() else { continue };
-                entry.cut(scaled(share.text, budget), count);
-                let cost = cost(base, share.section, entries == 0, &entry, count);
+                let Some(mut offer) = slot.take() else { continue };
+                let cost = offer.cost(base, scaled(share.text, budget), count) + usize::from(entries == 0) * HEADING;
                 // The first entry of a section may exceed its share, not the budget.
                 let fits = cost <= left && (used == 0 || used + cost <= own);
-                if entry.is_hollow() || !fits {
-                    *offer = Some(entry);
+                if offer.entry.is_hollow() || !fits {
+                    *slot = Some(offer);
                     continue;
                 }
                 (left, used, entries) = (left - cost, used + cost, entries + 1);
-                placed.push(Placed { section: share.section, number, cost, entry });
+                placed.push(Placed { section: share.section, number, cost, entry: offer.entry });
             }
         }
     }
 }
 
-/// Tokens that an entry takes, with what it adds to sources and manifest.
-fn cost(base: &ContextPack, section: Section, first: bool, of: &Entry, count: &dyn Fn(&str) -> usize) -> usize {
-    let mut text = entry(base.format, of);
-    if first {
-        text.push_str(words_of(section));
-    }
-    let sources = of.sources();
-    let mut beside = [&sources.commits, &sources.files, &sources.authors, &sources.items]
-        .map(|list| list.join("\",\""))
-        .join("\",\"");
-    if base.manifest.whole {
-        for hashed in of.hashed() {
-            beside.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+impl Offer {
+    /// Tokens that it takes once it is cut, with what it adds to sources and manifest.
+    fn cost(&mut self, base: &ContextPack, room: usize, count: &dyn Fn(&str) -> usize) -> usize {
+        if let Some(cost) = self.cost {
+            return cost;
         }
-        if let Entry::Chunk(chunk) = of {
-            let hashed = Hashed { id: chunk.chunk_id.clone(), content_hash: chunk.chunk_id.clone() };
-            beside.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+        self.entry.cut(room, count);
+        let mut text = entry(base.format, &self.entry);
+        let sources = self.entry.sources();
+        for list in [&sources.commits, &sources.files, &sources.authors, &sources.items] {
+            text.push_str(&list.join("\",\""));
         }
+        if base.manifest.whole {
+            for hashed in self.entry.hashed() {
+                text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+            }
+            if let Entry::Chunk(chunk) = &self.entry {
+                let hashed = Hashed { id: chunk.chunk_id.clone(), content_hash: chunk.chunk_id.clone() };
+                text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+            }
+        }
+        *self.cost.insert(count(&text) + JOINT)
     }
-    count(&text) + count(&beside) + JOINT
 }
 
 /// The pack with these entries, counted.

@@ -45,7 +45,7 @@ pub(super) fn entry(format: Format, of: &Entry) -> String {
 }
 
 /// What stands before the entries of a section.
-pub(super) fn words_of(section: Section) -> &'static str {
+fn words_of(section: Section) -> &'static str {
     match section {
         Section::KeyItems => "\n## What matters most\n\n",
         Section::Timeline => "\n## Timeline\n\n",
