@@ -19,9 +19,9 @@ use super::{
 use crate::{Engine, error::Result};
 
 /// Commits whose changes are looked at.
-const MAX_COMMITS: usize = 6;
+const MAX_COMMITS: usize = 5;
 /// Files of a commit that are compared.
-const MAX_COMPARED: usize = 6;
+const MAX_COMPARED: usize = 3;
 /// Files of a commit that are shown.
 const MAX_FILES: usize = 2;
 /// Hunks of a file that are shown.

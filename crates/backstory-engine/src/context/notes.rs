@@ -12,9 +12,9 @@ use super::{
 };
 
 /// Documents in which reasons are looked for.
-const MAX_DOCUMENTS: usize = 15;
+const MAX_DOCUMENTS: usize = 10;
 /// Longest text in which reasons are looked for, in bytes.
-const MAX_TEXT: usize = 32 << 10;
+const MAX_TEXT: usize = 16 << 10;
 /// Reasons that are told.
 const MAX_NOTES: usize = 20;
 /// What a word of the question is worth.

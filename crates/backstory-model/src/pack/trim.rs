@@ -9,36 +9,52 @@ pub(super) const CUT: char = '…';
 pub fn clip(text: &str, room: usize, count: &dyn Fn(&str) -> usize) -> String {
     let text = text.trim_end();
     // A token has at least one byte: what is short enough need not be counted.
-    if text.len() <= room || count(text) <= room {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let sentences =
+        ends(text, |c, next| c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace)));
+    let whole = longest(text, sentences.iter().copied().chain([text.len()]), room, count);
+    if whole == Some(text.len()) {
         return text.to_owned();
     }
     let room = room.saturating_sub(1);
-    let ends = |is_end: &dyn Fn(char, Option<char>) -> bool| -> Vec<usize> {
-        let mut chars = text.char_indices().peekable();
-        let mut ends = Vec::new();
-        while let Some((at, c)) = chars.next() {
-            if is_end(c, chars.peek().map(|(_, next)| *next)) {
-                ends.push(at + c.len_utf8());
-            }
-        }
-        ends
-    };
-    let sentences =
-        ends(&|c, next| c == '\n' || (matches!(c, '.' | '!' | '?') && next.is_some_and(char::is_whitespace)));
-    let fits = |end: usize| count(text[..end].trim_end()) <= room;
-    if let Some(cut) = longest(&sentences, &fits) {
+    if let Some(cut) = longest(text, sentences.into_iter(), room, count) {
         // Where lines count, what stands behind a line is one of its own.
         let between = if text[..cut].ends_with('\n') { '\n' } else { ' ' };
         return format!("{}{between}{CUT}", text[..cut].trim_end());
     }
-    let words = ends(&|c, next| !c.is_whitespace() && next.is_some_and(char::is_whitespace));
-    longest(&words, &fits).map(|cut| format!("{}{CUT}", text[..cut].trim_end())).unwrap_or_default()
+    let words = ends(text, |c, next| !c.is_whitespace() && next.is_some_and(char::is_whitespace));
+    longest(text, words.into_iter(), room, count)
+        .map(|cut| format!("{}{CUT}", text[..cut].trim_end()))
+        .unwrap_or_default()
 }
 
-/// The last of the places, which grow, that fits.
-fn longest(ends: &[usize], fits: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let count = ends.partition_point(|end| fits(*end));
-    count.checked_sub(1).map(|last| ends[last])
+/// Where the characters end that a text may be cut behind.
+fn ends(text: &str, is_end: impl Fn(char, Option<char>) -> bool) -> Vec<usize> {
+    let mut chars = text.char_indices().peekable();
+    let mut ends = Vec::new();
+    while let Some((at, c)) = chars.next() {
+        if is_end(c, chars.peek().map(|(_, next)| *next)) {
+            ends.push(at + c.len_utf8());
+        }
+    }
+    ends
+}
+
+/// The last of the places, which grow, up to which the text fits. Only about as much is counted as fits.
+fn longest(text: &str, ends: impl Iterator<Item = usize>, room: usize, count: &dyn Fn(&str) -> usize) -> Option<usize> {
+    let (mut used, mut start, mut fitting) = (0, 0, Vec::new());
+    for end in ends {
+        used += count(text[start..end].trim_end());
+        if used > room {
+            break;
+        }
+        fitting.push(end);
+        start = end;
+    }
+    // Joined, parts may count for more than by themselves.
+    fitting.into_iter().rev().find(|end| count(text[..*end].trim_end()) <= room)
 }
 
 #[cfg(test)]
