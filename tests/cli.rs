@@ -39,9 +39,11 @@ fn help_tells_what_there_is() {
           show         Show an issue or merge request with its discussions and links, or a single discussion
           search       Find issues, merge requests, discussions, commits and code by words and by meaning
           why          Explain why code is as it is: the commit, merge request, discussion and issue behind it
+          context      Gather what an agent must know about a question or a piece of code, in a budget of tokens
           history      Show what happened to a file or code entity, under all its names, the newest change first
           entity       Show a function, type or other code entity: where it is, who changed it, what uses it
           stats        Show how much there is of everything, and how much of it search by meaning covers
+          snapshots    List, pin and compare the states of the index that context packs were made from
           check        Check that everything that is stored is sound and agrees
           rebuild      Make the graph, the index or both anew from what is stored, without a network
           serve        Answer over HTTP: the GraphQL API, and other backstory commands for the same data

@@ -30,7 +30,7 @@ async fn a_sync_that_changes_something_puts_a_state_on_record() {
     let cold = Indexed::cold(origin.path(), Branches::Default).await;
     assert_eq!(cold.engine.state().await.unwrap().id, one.id);
     indexed.try_sync(true).await.unwrap();
-    assert_eq!(ids(&indexed.engine.snapshots().await.unwrap().recorded), [one.id.clone()]);
+    assert_eq!(ids(&indexed.engine.snapshots().await.unwrap().recorded), [one.id.as_str()]);
     // Vectors make it another state, in which search answers otherwise.
     let task = indexed.engine.start_embed().unwrap();
     indexed.end_of(&task).await.unwrap();
@@ -66,7 +66,7 @@ async fn old_states_go_and_pinned_ones_stay() {
     assert!(back.removed.documents.contains(&"acme/tool:src/b.rs".to_owned()), "{back:?}");
     assert_eq!(back.added.count, 0);
     indexed.engine.pin_snapshot(&first, false).await.unwrap();
-    assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), [first.clone()]);
+    assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), [first.as_str()]);
     assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), Vec::<String>::new());
     let gone = indexed.engine.compare_snapshots(&first, &all[5]).await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);

@@ -24,6 +24,7 @@ use backstory_engine::{
         filter::Filter,
         pack::{Format, Mode, render},
     },
+    search::{Mode as SearchMode, SearchRequest},
     settings::{Ranking, Settings},
     tokens,
     trace::Target,
@@ -75,6 +76,19 @@ async fn pack(engine: &Engine, request: ContextRequest) -> Outcome<(Duration, us
     Ok((took, count))
 }
 
+/// What of the time is the search that a pack begins with.
+async fn searches(engine: &Engine, queries: impl Iterator<Item = String>) -> Outcome<()> {
+    let mut times = vec![];
+    for query in queries {
+        let request = SearchRequest { query, filter: Filter::default(), mode: SearchMode::Hybrid, limit: 30 };
+        let start = Instant::now();
+        engine.search(request).await?;
+        times.push(start.elapsed());
+    }
+    row("the search alone, 30 hits", &times);
+    Ok(())
+}
+
 async fn generated(data_dir: &Path) -> Outcome<()> {
     let vocabulary = Vocabulary::new();
     fill(data_dir, &vocabulary).await?;
@@ -94,6 +108,7 @@ async fn generated(data_dir: &Path) -> Outcome<()> {
         }
         row(name, &times);
     }
+    searches(&engine, (WARM_UP..WARM_UP + PACKS).map(|number| question(&vocabulary, number))).await?;
     memory("after the packs");
     Ok(())
 }
@@ -105,10 +120,10 @@ async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
     let statuses = engine.repositories().await?;
     let project = statuses.first().map(|of| of.entry.project.clone()).unwrap_or_default();
     let titles: Vec<String> = engine
-        .search(backstory_engine::search::SearchRequest {
+        .search(SearchRequest {
             query: "fix add test change remove use make check".into(),
             filter: Filter::default(),
-            mode: backstory_engine::search::Mode::Hybrid,
+            mode: SearchMode::Hybrid,
             limit: 100,
         })
         .await?
@@ -146,6 +161,11 @@ async fn own(data_dir: &Path) -> Outcome<()> {
     }
     row("questions, 4,000 tokens", &queries);
     row("lines, 4,000 tokens", &lines);
+    let texts = subjects.iter().take(WARM_UP + PACKS).filter_map(|about| match about {
+        About::Query(text) => Some(text.clone()),
+        About::Target { .. } => None,
+    });
+    searches(&engine, texts).await?;
     let mut random = Random(5);
     let (mut kept, mut used) = (0usize, 0.0);
     for about in subjects.into_iter().skip(WARM_UP + PACKS) {

@@ -112,9 +112,9 @@ fn shown(hunk: &Hunk, terms: &Terms, lines: &[(u32, u32)]) -> Vec<bool> {
     let mut shown = vec![false; count];
     let mut left = MAX_LINES;
     for at in best {
-        for near in at.saturating_sub(AROUND)..(at + AROUND + 1).min(count) {
-            if left > 0 && !shown[near] {
-                shown[near] = true;
+        for near in &mut shown[at.saturating_sub(AROUND)..(at + AROUND + 1).min(count)] {
+            if left > 0 && !*near {
+                *near = true;
                 left -= 1;
             }
         }
