@@ -80,12 +80,12 @@ async fn pack(engine: &Engine, request: ContextRequest) -> Outcome<(Duration, us
 async fn searches(engine: &Engine, queries: impl Iterator<Item = String>) -> Outcome<()> {
     let mut times = vec![];
     for query in queries {
-        let request = SearchRequest { query, filter: Filter::default(), mode: SearchMode::Hybrid, limit: 30 };
+        let request = SearchRequest { query, filter: Filter::default(), mode: SearchMode::Hybrid, limit: 20 };
         let start = Instant::now();
         engine.search(request).await?;
         times.push(start.elapsed());
     }
-    row("the search alone, 30 hits", &times);
+    row("the search alone, 20 hits", &times);
     Ok(())
 }
 

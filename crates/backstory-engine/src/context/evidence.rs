@@ -23,8 +23,10 @@ use crate::{
     trace::{Step, Target, Trace, TraceRequest},
 };
 
-/// Hits of a search that are looked at.
-const SEARCHED: usize = 30;
+/// Tokens of the budget for each hit of the search that is looked at.
+const TOKENS_PER_HIT: usize = 200;
+/// Fewest and most hits that are looked at.
+const SEARCHED: (usize, usize) = (12, 50);
 /// Earlier versions of lines that are told.
 const EARLIER: usize = 5;
 /// Issues and merge requests whose links are followed.
@@ -162,7 +164,8 @@ impl Engine {
             return Ok(());
         }
         let narrowed = request.path.is_some() || request.mode == PackMode::GoverningDocsOnly;
-        let limit = if narrowed { MAX_LIMIT } else { SEARCHED };
+        let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
+        let limit = if narrowed { MAX_LIMIT } else { wanted };
         let search = SearchRequest { query: evidence.question.clone(), filter, mode: Mode::Hybrid, limit };
         let found = self.search(search).await?;
         evidence.warnings.extend(found.warnings);
@@ -200,7 +203,7 @@ impl Engine {
                 links: vec![],
             });
         }
-        evidence.found.truncate(SEARCHED + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
+        evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
         Ok(())
     }
 
