@@ -43,10 +43,12 @@ fn help_tells_what_there_is() {
           chat         Ask one question after the other, and keep what was said
           verify       Prove again that every citation of a saved answer stands where it says
           summarize    Summarise an issue or merge request with the configured language model
+          context      Gather what an agent must know about a question or a piece of code, in a budget of tokens
           history      Show what happened to a file or code entity, under all its names, the newest change first
           entity       Show a function, type or other code entity: where it is, who changed it, what uses it
           eval         Measure how well search answers questions whose answers are known
           stats        Show how much there is of everything, and how much of it search by meaning covers
+          snapshots    List, pin and compare the states of the index that context packs were made from
           check        Check that everything that is stored is sound and agrees
           rebuild      Make the graph, the index or both anew from what is stored, without a network
           serve        Answer over HTTP: the GraphQL API, and other backstory commands for the same data

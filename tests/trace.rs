@@ -3,7 +3,7 @@
 
 mod code;
 mod errors;
-mod world;
+pub(crate) mod world;
 
 use std::path::PathBuf;
 

@@ -11,17 +11,17 @@ use backstory_engine::{
 
 use crate::support::{Forge, Indexed, Origin, TOKEN as FORGE_TOKEN, settings_with};
 
-pub(super) const SHOP: &str = "acme/shop";
-pub(super) const TOKEN: &str = "src/auth/token.rs";
-pub(super) const EXPIRY: &str = "src/auth/expiry.rs";
+pub(crate) const SHOP: &str = "acme/shop";
+pub(crate) const TOKEN: &str = "src/auth/token.rs";
+pub(crate) const EXPIRY: &str = "src/auth/expiry.rs";
 
 /// The forge, the repository, and a data directory that has read both.
-pub(super) struct World {
-    pub(super) forge: Forge,
-    pub(super) origin: Origin,
+pub(crate) struct World {
+    pub(crate) forge: Forge,
+    pub(crate) origin: Origin,
     indexed: Indexed,
     /// The commit that accepts clocks that are a little off.
-    pub(super) skew: String,
+    pub(crate) skew: String,
 }
 
 impl std::ops::Deref for World {
@@ -58,7 +58,7 @@ const SECOND: &str = "claims.expires_at + 90 > now";
 const THIRD: &str = "claims.expires_at + LEEWAY > now";
 
 impl World {
-    pub(super) async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let (mut origin, skew) = (Origin::new(), String::new());
         origin.author("Carol Weiss", "carol@acme.example");
         origin.write("README.md", "# Shop\n").write("empty.txt", "").write("logo.png", [0u8, 1, 2, 0, 255].repeat(50));
@@ -114,7 +114,7 @@ impl World {
     }
 
     /// Gives the check of the expiry a file of its own.
-    pub(super) async fn move_expiry(&mut self) {
+    pub(crate) async fn move_expiry(&mut self) {
         let whole = token(THIRD);
         let (begin, end) =
             (whole.find("/// Whether a token is still good.").unwrap(), whole.find("/// All checks.").unwrap());

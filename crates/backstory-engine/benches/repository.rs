@@ -143,5 +143,6 @@ fn settings() -> Settings {
         },
         ranking: backstory_engine::model::score::Profile::Default.into(),
         llm: None,
+        snapshots: Default::default(),
     }
 }

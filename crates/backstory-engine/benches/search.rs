@@ -33,6 +33,7 @@ fn settings() -> Settings {
         embedding: embed::Settings::default(),
         ranking: backstory_engine::model::score::Profile::Default.into(),
         llm: None,
+        snapshots: Default::default(),
     }
 }
 

@@ -40,7 +40,7 @@ impl Engine {
         let engine = self.clone();
         let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
             let index = engine.index();
-            let done = engine.embed_pending(&index, None, &reporter).await?;
+            let done = engine.recorded(engine.embed_pending(&index, None, &reporter)).await?;
             if done.documents > 0 {
                 reporter.phase("optimising the index", None);
                 index.optimize().await?;

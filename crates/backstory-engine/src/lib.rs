@@ -5,6 +5,7 @@ pub mod ask;
 pub mod chat;
 pub mod check;
 pub mod code;
+pub mod context;
 pub mod embed;
 mod embedding;
 pub mod error;
@@ -17,8 +18,10 @@ pub mod repository;
 pub mod search;
 pub mod settings;
 pub mod summary;
+pub mod snapshot;
 mod sync;
 pub mod task;
+pub mod tokens;
 pub mod trace;
 mod transport;
 
@@ -144,6 +147,8 @@ impl Engine {
             engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
             engine.index().optimize().await?;
         }
+        // A process that ended early may have left a state that is on no record.
+        engine.record_snapshot(Duration::ZERO, None).await?;
         Ok(engine)
     }
 

@@ -35,12 +35,16 @@ impl Engine {
     pub fn start_rebuild(&self, which: Projection) -> Result<Task> {
         let engine = self.clone();
         let task = self.tasks().start(TaskKind::Rebuild, false, Timestamp::now(), |reporter| async move {
-            if which != Projection::Index {
-                engine.rebuild_graph(&reporter).await?;
-            }
-            if which != Projection::Graph {
-                engine.rebuild_index(&reporter).await?;
-            }
+            let work = async {
+                if which != Projection::Index {
+                    engine.rebuild_graph(&reporter).await?;
+                }
+                if which != Projection::Graph {
+                    engine.rebuild_index(&reporter).await?;
+                }
+                Ok(())
+            };
+            engine.recorded(work).await?;
             let (digest, quads) = engine.digest().await?;
             Ok(json!({ "digest": digest, "quads": quads }))
         })?;

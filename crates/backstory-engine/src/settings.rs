@@ -6,7 +6,7 @@ use backstory_model::score::{Parts, Profile};
 use backstory_sources::forge;
 use globset::GlobSet;
 
-use crate::{embed, llm};
+use crate::{embed, llm, snapshot::DEFAULT_KEPT};
 
 /// Which forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -65,6 +65,19 @@ pub struct Repositories {
     pub ssh_agent: Option<OsString>,
 }
 
+/// Which states of the index stay on record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshots {
+    /// How many of the newest, besides those that are pinned; 1 to [`MAX_KEPT`](crate::snapshot::MAX_KEPT).
+    pub keep: usize,
+}
+
+impl Default for Snapshots {
+    fn default() -> Self {
+        Self { keep: DEFAULT_KEPT }
+    }
+}
+
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -78,6 +91,8 @@ pub struct Settings {
     pub ranking: Ranking,
     /// The language model; answers are quotations without one.
     pub llm: Option<llm::Settings>,
+    /// Which states of the index stay on record.
+    pub snapshots: Snapshots,
 }
 
 impl Settings {

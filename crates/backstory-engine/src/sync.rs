@@ -103,7 +103,7 @@ impl Engine {
             });
             let run = begun.await?;
             let mut report = Report::default();
-            let result = engine.sync(&request, &reporter, &mut report).await;
+            let result = engine.recorded(engine.sync(&request, &reporter, &mut report)).await;
             let summary = report.json();
             let error = result.as_ref().err().map(ToString::to_string);
             let finished = summary.clone();

@@ -13,15 +13,24 @@ pub struct SetDigest {
 impl SetDigest {
     /// Adds a line.
     pub fn add(&mut self, line: &[u8]) {
-        let hash = Sha256::digest(line);
         let mut carry = 0u128;
-        for (limb, bytes) in self.sum.iter_mut().zip(hash.chunks_exact(8)) {
-            let value = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+        for (limb, value) in self.sum.iter_mut().zip(limbs(line)) {
             let total = u128::from(*limb) + u128::from(value) + carry;
             *limb = total as u64;
             carry = total >> 64;
         }
         self.count += 1;
+    }
+
+    /// Takes away a line that was added.
+    pub fn remove(&mut self, line: &[u8]) {
+        let mut borrow = false;
+        for (limb, value) in self.sum.iter_mut().zip(limbs(line)) {
+            let (rest, under) = limb.overflowing_sub(value);
+            let (rest, below) = rest.overflowing_sub(u64::from(borrow));
+            (*limb, borrow) = (rest, under || below);
+        }
+        self.count = self.count.saturating_sub(1);
     }
 
     /// How many lines were added.
@@ -33,6 +42,14 @@ impl SetDigest {
     pub fn hex(&self) -> String {
         self.sum.iter().rev().map(|limb| format!("{limb:016x}")).collect()
     }
+}
+
+/// SHA-256 of a line as a number, the lowest limb first.
+fn limbs(line: &[u8]) -> impl Iterator<Item = u64> {
+    let hash: [u8; 32] = Sha256::digest(line).into();
+    (0..4).map(move |limb| {
+        hash[limb * 8..limb * 8 + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
+    })
 }
 
 /// SHA-256 of a text, 64 hex digits.
@@ -71,6 +88,15 @@ mod tests {
             let forward = digest(&lines);
             lines.reverse();
             prop_assert_eq!(&forward, &digest(&lines));
+            let mut kept = SetDigest::default();
+            lines.iter().for_each(|line| kept.add(line.as_bytes()));
+            for line in ["x", "y", "z"] {
+                kept.add(line.as_bytes());
+            }
+            for line in ["z", "x", "y"] {
+                kept.remove(line.as_bytes());
+            }
+            prop_assert_eq!(&forward, &kept.hex());
             lines.pop();
             prop_assert_ne!(&forward, &digest(&lines));
         }

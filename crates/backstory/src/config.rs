@@ -133,6 +133,7 @@ impl Config {
                 max_tokens: llm.max_tokens,
                 daily_tokens: llm.daily_tokens,
             }),
+            snapshots: file.snapshots,
         };
         Ok(Self {
             digest: sha256_hex(&text),

@@ -28,6 +28,10 @@ pub struct Asked {
     pub documents: u64,
     /// Issues, merge requests and commits that the question names and that are not there.
     pub absent: Vec<String>,
+    /// Whether it names one that is there: then that is what it is about.
+    pub named: bool,
+    /// What stands in quotation marks in the question and in no story.
+    pub unsaid: Vec<String>,
 }
 
 impl Asked {
@@ -71,6 +75,13 @@ pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     let refuse = |missing| Verdict { answerable: false, searched: (asked.documents, vec![]), missing, confidence };
     if !asked.absent.is_empty() {
         return refuse(asked.absent.iter().map(|id| format!("{id} is not in the index")).collect());
+    }
+    if !asked.unsaid.is_empty() {
+        return refuse(asked.unsaid.iter().map(|quote| format!("\u{201c}{quote}\u{201d} is said nowhere")).collect());
+    }
+    if asked.named && !candidates.is_empty() {
+        let searched = (asked.documents, candidates.iter().map(|candidate| candidate.id.clone()).collect());
+        return Verdict { answerable: true, searched, missing: vec![], confidence };
     }
     if asked.words.is_empty() {
         return refuse(vec!["the question names nothing that could be looked for".to_owned()]);

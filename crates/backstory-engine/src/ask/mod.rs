@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use backstory_model::{
     answer::{Answer, Citation, Method, REFUSAL, Refusal, Statement},
     filter::Filter,
+    id::NodeId,
     question::Question,
     terms::term_of,
 };
@@ -34,6 +35,8 @@ use stories::Story;
 
 /// Hits of the search that stories are made of.
 const HITS: usize = 40;
+/// Words from which on what stands in quotation marks must have been said just so.
+const QUOTED_WORDS: usize = 4;
 /// Documents in which a name is looked for.
 const NAME_HITS: usize = 30;
 
@@ -125,23 +128,22 @@ impl Engine {
         let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
         let scored = self.score(&read, &query, &asked.weights(), &stories, by_meaning).await;
         let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
-        let asked = Asked { absent: self.absent(&question, &request.filter).await?, ..asked };
+        let named = self.named(&question, request.filter.project.as_deref()).await?;
+        let absent = self.absent(&named, &request.filter);
+        let unsaid = unsaid(&question, &stories);
+        let asked = Asked { named: named.len() > absent.len(), absent, unsaid, ..asked };
         let verdict = evidence::judge(&asked, &candidates);
         Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
     }
 
-    /// Issues, merge requests and commits that a question names and that are not there, or left out.
-    async fn absent(&self, question: &str, filter: &Filter) -> Result<Vec<String>> {
+    /// Those of the issues, merge requests and commits that are not there, or left out.
+    fn absent(&self, named: &[NodeId], filter: &Filter) -> Vec<String> {
         let index = self.index();
-        let mut absent = Vec::new();
-        for id in self.named(question, filter.project.as_deref()).await? {
-            let id = id.to_string();
+        let is_absent = |id: &String| {
             let there = index.facts([id.as_str()]).remove(id.as_str());
-            if there.is_none_or(|facts| is_excluded(filter, &id, &facts)) {
-                absent.push(id);
-            }
-        }
-        Ok(absent)
+            there.is_none_or(|facts| is_excluded(filter, id, &facts))
+        };
+        named.iter().map(ToString::to_string).filter(is_absent).collect()
     }
 
     /// The words of a question and how many documents have each.
@@ -175,7 +177,7 @@ impl Engine {
             documents,
         };
         let asked = question.terms.iter().zip(counts).map(word).collect();
-        Ok(Asked { words: asked, documents: index.coverage().documents, absent: vec![] })
+        Ok(Asked { words: asked, documents: index.coverage().documents, ..Asked::default() })
     }
 
     /// Adds where the decision stands, and what the reader must know.
@@ -190,6 +192,18 @@ impl Engine {
         answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
         Ok(answer)
     }
+}
+
+/// What stands in quotation marks, is long enough to be a saying, and in none of the stories.
+fn unsaid(question: &str, stories: &[Story]) -> Vec<String> {
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let quotes = question.split(['"', '\u{201c}', '\u{201d}']).skip(1).step_by(2);
+    let quotes = quotes.filter(|quote| quote.split_whitespace().count() >= QUOTED_WORDS);
+    let said = |quote: &&str| {
+        let quote = plain(quote);
+        stories.iter().flat_map(|story| &story.documents).any(|document| plain(&document.text).contains(&quote))
+    };
+    quotes.filter(|quote| !said(quote)).map(str::to_owned).collect()
 }
 
 /// Whether a text has a name, alone or as a part of an identifier; both in lower case.

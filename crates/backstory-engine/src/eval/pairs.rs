@@ -90,6 +90,10 @@ impl Engine {
             let own = |end: &NodeId| matches!(end, NodeId::Commit { project: of, .. } if of == project);
             commits.extend(ends.filter(own).map(|commit| commit.to_string()));
         }
+        // A merge that carried a request brought commits of its own.
+        let merges: Vec<NodeId> = commits.iter().filter_map(|id| id.parse().ok()).collect();
+        let brought = self.edges(merges, Direction::In, Some(Edge::MergedBy)).await?;
+        commits.extend(brought.into_iter().flatten().map(|end| end.other.to_string()));
         pair.evidence.extend(commits);
         Ok(())
     }

@@ -109,8 +109,11 @@ impl Engine {
                 Ok(gone)
             })
             .await?;
-        self.link_people().await?;
-        self.catch_up(None).await?;
+        let project_anew = async {
+            self.link_people().await?;
+            self.catch_up(None).await
+        };
+        self.recorded(project_anew).await?;
         Ok(gone)
     }
 

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 pub(crate) use remembered::Remembered;
+pub(crate) use target::Place;
 pub use target::Target;
 
 use crate::{

@@ -64,7 +64,7 @@ impl Census {
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             let (terms, importance) = (columns.lists(TERMS)?, columns.float(IMPORTANCE)?);
             for (row, of) in filterables(&batch)?.into_iter().enumerate() {
-                census.facts.insert(ids.value(row), &of, importance.value(row))?;
+                census.facts.insert(ids.value(row), &of, importance.value(row), contents.value(row))?;
                 census.count_terms(&numbers(terms, row));
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),

@@ -5,7 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{entity::State, filter::DocumentKind};
+use backstory_model::{
+    digest::{SetDigest, sha256},
+    entity::State,
+    filter::DocumentKind,
+};
 use jiff::Timestamp;
 
 use super::{
@@ -34,17 +38,29 @@ pub struct DocumentFacts {
     pub importance: f32,
 }
 
-/// The facts of all documents, by id: some 200 bytes each.
+/// What a document says, as far as two states of the index are compared by it: the beginning of the SHA-256 of its
+/// text's hash and its state.
+pub type Imprint = [u8; 8];
+
+/// The facts of all documents, by id: some 240 bytes each.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    documents: HashMap<Box<str>, DocumentFacts>,
     newest: Option<Timestamp>,
+    documents: HashMap<Box<str>, (DocumentFacts, [u8; 32])>,
+    /// Over every document and what it says.
+    digest: SetDigest,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
 }
 
 impl Facts {
-    pub(super) fn insert(&mut self, id: &str, of: &Filterable, importance: f32) -> Result<(), IndexError> {
+    pub(super) fn insert(
+        &mut self,
+        id: &str,
+        of: &Filterable,
+        importance: f32,
+        content_hash: &str,
+    ) -> Result<(), IndexError> {
         let facts = DocumentFacts {
             thread: self.name(&of.thread),
             kind: of.kind,
@@ -56,16 +72,38 @@ impl Facts {
             importance,
         };
         self.newest = self.newest.max(Some(facts.created_at));
-        self.documents.insert(id.into(), facts);
+        let said = said(content_hash, of.state);
+        self.remove(id);
+        self.digest.add(&line(id, &said));
+        self.documents.insert(id.into(), (facts, said));
         Ok(())
     }
 
     pub(super) fn remove(&mut self, id: &str) {
-        self.documents.remove(id);
+        if let Some((_, said)) = self.documents.remove(id) {
+            self.digest.remove(&line(id, &said));
+        }
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&DocumentFacts> {
-        self.documents.get(id)
+        self.documents.get(id).map(|(facts, _)| facts)
+    }
+
+    /// Digest over the ids of all documents and what they say; the same in whatever order they came.
+    pub(super) fn digest(&self) -> String {
+        self.digest.hex()
+    }
+
+    /// Every document and what it says, by id.
+    pub(super) fn imprints(&self) -> Vec<(String, Imprint)> {
+        let short = |said: &[u8; 32]| {
+            let mut imprint = Imprint::default();
+            imprint.copy_from_slice(&said[..8]);
+            imprint
+        };
+        let mut all: Vec<_> = self.documents.iter().map(|(id, (_, said))| (id.to_string(), short(said))).collect();
+        all.sort_unstable();
+        all
     }
 
     /// When the newest document was begun, also if it is gone by now.
@@ -81,4 +119,12 @@ impl Facts {
         self.names.insert(new.clone());
         new
     }
+}
+
+fn said(content_hash: &str, state: Option<State>) -> [u8; 32] {
+    sha256(format!("{content_hash}\0{}", state.map_or("", State::as_str)).as_bytes())
+}
+
+fn line(id: &str, said: &[u8; 32]) -> Vec<u8> {
+    [id.as_bytes(), b"\0", said].concat()
 }

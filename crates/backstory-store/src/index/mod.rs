@@ -47,7 +47,7 @@ use self::{
 };
 pub use self::{
     error::{Format, IndexError},
-    facts::DocumentFacts,
+    facts::{DocumentFacts, Imprint},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
@@ -165,6 +165,17 @@ impl Index {
         let counted = self.counted();
         let of_terms = terms.into_iter().map(|term| counted.census.frequency(term)).collect();
         (counted.census.coverage().documents, of_terms)
+    }
+
+    /// Digest over the ids of all documents, their texts and states: the same for every index that says the same. Costs
+    /// nothing.
+    pub fn digest(&self) -> String {
+        self.counted().census.facts.digest()
+    }
+
+    /// Every document and what it says, by id.
+    pub fn imprints(&self) -> Vec<(String, Imprint)> {
+        self.counted().census.facts.imprints()
     }
 
     /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`

@@ -112,7 +112,7 @@ impl Index {
             census.discount_terms(&stored[id].terms);
         }
         for row in &changed {
-            census.facts.insert(&row.id, &row.filterable, row.importance)?;
+            census.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
             if let Some(old) = stored.get(&row.id) {
                 census.discount_terms(&old.terms);
             }

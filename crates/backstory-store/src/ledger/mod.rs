@@ -5,6 +5,7 @@ mod repositories;
 mod runs;
 mod schema;
 mod written;
+mod snapshots;
 
 use std::{
     cell::RefCell,
@@ -22,6 +23,7 @@ pub use chats::{Chat, Message, NewMessage, Role};
 pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
 pub use written::Written;
+pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 const ZSTD_LEVEL: i32 = 3;

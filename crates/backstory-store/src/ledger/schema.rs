@@ -119,6 +119,19 @@ const MIGRATIONS: &[&str] = &["
         day    TEXT    PRIMARY KEY,
         tokens INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+    -- States of the index that were reached, so that a context pack can name what it was made from.
+    CREATE TABLE index_snapshots (
+        id         TEXT    PRIMARY KEY,            -- told by what it holds
+        created_at INTEGER NOT NULL,               -- ms since 1970
+        status     TEXT    NOT NULL CHECK (status IN ('completed', 'failed')),
+        ledger_seq INTEGER NOT NULL,               -- newest change of items that is in it
+        model      TEXT    NOT NULL,               -- name of the embedding model
+        commits    TEXT    NOT NULL,               -- JSON: indexed commit by project
+        stats      TEXT    NOT NULL,               -- counts, bytes, duration, as JSON
+        pinned     INTEGER NOT NULL,               -- 1: kept until it is unpinned
+        last_error TEXT,
+        contents   BLOB    NOT NULL                -- ids of documents and 8 bytes of each one's hash, zstd
+    ) STRICT;
 "];
 
 /// Newest schema version this program knows.

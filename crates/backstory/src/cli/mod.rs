@@ -6,6 +6,7 @@ mod ask;
 mod auth_test;
 mod chat;
 mod check;
+mod context;
 mod count;
 mod doctor;
 mod embed;
@@ -22,6 +23,7 @@ mod schema;
 mod search;
 mod serve;
 mod show;
+mod snapshots;
 mod stats;
 mod status;
 mod summarize;
@@ -112,10 +114,12 @@ enum Command {
     Chat(chat::Args),
     Verify(verify::Args),
     Summarize(summarize::Args),
+    Context(context::Args),
     History(history::Args),
     Entity(entity::Args),
     Eval(eval::Args),
     Stats(stats::Args),
+    Snapshots(snapshots::Args),
     Check(check::Args),
     Rebuild(rebuild::Args),
     Serve(serve::Args),
@@ -206,10 +210,12 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Chat(args) => chat::run(session, &args).await,
         Command::Verify(args) => verify::run(session, &args).await,
         Command::Summarize(args) => summarize::run(session, &args).await,
+        Command::Context(args) => context::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
         Command::Eval(args) => eval::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
+        Command::Snapshots(args) => snapshots::run(session, &args).await,
         Command::Check(args) => check::run(session, &args).await,
         Command::Rebuild(args) => rebuild::run(session, &args).await,
         Command::Serve(args) => serve::run(session, &args).await,

@@ -75,7 +75,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     Issue,
     /// Merge request.
     #[value(alias = "merge-request", alias = "merge_request")]
@@ -89,6 +89,21 @@ enum Kind {
     Code,
     /// Section of a document.
     Section,
+}
+
+impl Kind {
+    /// Its name in the API.
+    pub(super) fn api_name(self) -> &'static str {
+        match self {
+            Self::Issue => "ISSUE",
+            Self::Mr => "MERGE_REQUEST",
+            Self::Discussion => "DISCUSSION",
+            Self::Commit => "COMMIT",
+            Self::File => "FILE",
+            Self::Code => "CODE",
+            Self::Section => "SECTION",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -191,15 +206,6 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 fn variables(args: &Args) -> Value {
-    let kind = |kind: &Kind| match kind {
-        Kind::Issue => "ISSUE",
-        Kind::Mr => "MERGE_REQUEST",
-        Kind::Discussion => "DISCUSSION",
-        Kind::Commit => "COMMIT",
-        Kind::File => "FILE",
-        Kind::Code => "CODE",
-        Kind::Section => "SECTION",
-    };
     let mode = match args.mode {
         Mode::Hybrid => "HYBRID",
         Mode::Lexical => "LEXICAL",
@@ -208,7 +214,7 @@ fn variables(args: &Args) -> Value {
     json!({
         "query": args.query,
         "filter": {
-            "kinds": args.kinds.iter().map(kind).collect::<Vec<_>>(),
+            "kinds": args.kinds.iter().map(|kind| kind.api_name()).collect::<Vec<_>>(),
             "author": args.author,
             "labels": args.labels,
             "after": args.after,

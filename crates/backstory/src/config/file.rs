@@ -11,7 +11,8 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    settings::{ForgeKind, Ranking, Repositories},
+    settings::{ForgeKind, Ranking, Repositories, Snapshots},
+    snapshot::MAX_KEPT,
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -47,6 +48,7 @@ pub(super) struct File {
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
     pub(super) llm: Option<Llm>,
+    pub(super) snapshots: Snapshots,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -95,6 +97,8 @@ struct FileToml {
     #[serde(default)]
     search: SearchToml,
     llm: Option<LlmToml>,
+    #[serde(default)]
+    snapshots: SnapshotsToml,
     #[serde(default)]
     server: ServerToml,
 }
@@ -160,6 +164,12 @@ struct LlmToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct SnapshotsToml {
+    keep: Option<Spanned<usize>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -186,6 +196,9 @@ impl File {
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
             llm: file.llm.map(|llm| source.llm(llm)).transpose()?,
+            snapshots: source
+                .bounded("keep", file.snapshots.keep, MAX_KEPT)?
+                .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,

@@ -5,6 +5,7 @@
 mod answer;
 mod chat;
 mod code;
+mod context;
 mod conversation;
 mod document;
 mod edge;
@@ -25,6 +26,7 @@ mod query;
 mod repository;
 mod scalar;
 mod search;
+mod snapshot;
 mod status;
 mod subscription;
 mod summary;

@@ -10,6 +10,7 @@ use super::{
     page::QUERY,
     repository::{self, Repository},
     summary::{self, Summary},
+    snapshot::{self, Snapshot},
     task::Task,
 };
 
@@ -62,6 +63,32 @@ impl Mutation {
         #[graphql(desc = "Full path of its project.")] project: String,
     ) -> Result<u64> {
         Ok(loaders::engine(ctx)?.remove_repository(&project).await?)
+    }
+
+    /// Pins a state of the index, so that its record is kept.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn pin_snapshot(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
+    ) -> Result<Snapshot> {
+        snapshot::pin(ctx, &id, true).await
+    }
+
+    /// Unpins a state of the index.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn unpin_snapshot(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
+    ) -> Result<Snapshot> {
+        snapshot::pin(ctx, &id, false).await
+    }
+
+    /// Forgets the records of old states of the index, as each sync does; returns their ids.
+    #[graphql(complexity = "QUERY")]
+    async fn prune_snapshots(&self, ctx: &Context<'_>) -> Result<Vec<ID>> {
+        Ok(loaders::engine(ctx)?.prune_snapshots().await?.into_iter().map(ID).collect())
     }
 
     /// Gives every document that has none its vectors.

@@ -6,6 +6,7 @@ use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
     chat::{self, Chat, DEFAULT_CHATS},
+    context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
     evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair},
     issue::Issue,
@@ -18,6 +19,7 @@ use super::{
     project::Project,
     repository::{self, Repository},
     search::{self, Coverage, DEFAULT_HITS, RankingInput, SearchFilter, SearchResult},
+    snapshot::{self, Snapshot, SnapshotComparison, Snapshots},
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
     thread::{self, ThreadConnection, ThreadFilter},
@@ -271,6 +273,50 @@ impl Query {
     ) -> Result<Trace> {
         let asked = trace::Asked { project, path, line, end_line, symbol, reference };
         trace::trace(ctx, asked, rev, earlier).await
+    }
+
+    /// What an agent must know about a question, a piece of code or an item, in a budget of tokens: a summary, the
+    /// items, reasons, code, changes and tests that matter, and passages with all that proves them. The same question on
+    /// the same state of the index gives the same bytes.
+    #[graphql(complexity = "QUERY + 10 * child_complexity")]
+    async fn context_pack(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What it is about.")] about: PackSubject,
+        #[graphql(desc = "What search is narrowed to; its project is also that of a path.")] filter: Option<
+            SearchFilter,
+        >,
+        #[graphql(desc = "How much, and how it is printed.")] options: Option<PackOptions>,
+    ) -> Result<ContextPack> {
+        context::pack(ctx, about, filter, options).await
+    }
+
+    /// The states of the index that are on record.
+    #[graphql(complexity = "QUERY + page::FEW * child_complexity")]
+    async fn snapshots(&self, ctx: &Context<'_>) -> Result<Snapshots> {
+        snapshot::all(ctx).await
+    }
+
+    /// A state of the index that is on record.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn snapshot(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
+    ) -> Result<Snapshot> {
+        snapshot::one(ctx, &id).await
+    }
+
+    /// How one state of the index differs from another.
+    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn compare_snapshots(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Id of the first, or its first digits.")] from: ID,
+        #[graphql(desc = "Id of the second, or its first digits.")] to: ID,
+        #[graphql(desc = "How many documents of each kind are named, 0 to 1,000; 20 if absent.")] first: Option<i32>,
+    ) -> Result<SnapshotComparison> {
+        snapshot::compare(ctx, &from, &to, first).await
     }
 
     /// The commits that changed a file or code entity, newest first, also under the names it had before.

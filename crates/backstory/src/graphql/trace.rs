@@ -257,7 +257,13 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    fn target(self) -> Result<Target> {
+    /// Whether neither code nor a node is asked about.
+    pub(super) fn is_nothing(&self) -> bool {
+        let Self { project: _, path, line, end_line, symbol, reference } = self;
+        path.is_none() && line.is_none() && end_line.is_none() && symbol.is_none() && reference.is_none()
+    }
+
+    pub(super) fn target(self) -> Result<Target> {
         let Self { path, line, end_line, symbol, reference, .. } = self;
         Ok(match (path, symbol, line, reference) {
             (None, None, None, Some(reference)) => Target::Node(reference.parse()?),

@@ -1,0 +1,401 @@
+//! What was found: the chain of a trace, the hits of a search, and what is directly linked to the best of them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use backstory_model::{
+    document_type::DocumentType,
+    edge::Edge,
+    filter::{DocumentKind, Filter},
+    id::{NodeId, ThreadKind},
+    pack::{Mode as PackMode, Terms},
+};
+use backstory_store::{
+    graph::Direction,
+    index::{Coverage, StoredDocument},
+};
+
+use super::{About, ContextRequest};
+use crate::{
+    Engine,
+    error::Result,
+    search::{MAX_LIMIT, MAX_QUERY, SearchRequest},
+    snapshot::State,
+    trace::{Step, Target, Trace, TraceRequest},
+};
+
+/// Tokens of the budget for each hit of the search that is looked at.
+const TOKENS_PER_HIT: usize = 200;
+/// Fewest and most hits that are looked at.
+const SEARCHED: (usize, usize) = (12, 50);
+/// Earlier versions of lines that are told.
+const EARLIER: usize = 5;
+/// Issues and merge requests whose links are followed.
+const FOLLOWED: usize = 5;
+/// Linked items that are added.
+const MAX_LINKED: usize = 8;
+/// What a linked item is worth of that which led to it.
+const LINKED: f32 = 0.7;
+/// What a hit of the search is worth where the question was about code: the trace knows better.
+const BESIDE_TRACE: f32 = 0.6;
+/// What each step of a trace is worth less than the one before it, and the least.
+const STEP: (f32, f32) = (0.03, 0.7);
+/// Commits of a search whose paths are looked at.
+const CHECKED_COMMITS: usize = 40;
+
+/// A document and why it is here.
+pub(super) struct Found {
+    pub(super) document: StoredDocument,
+    pub(super) document_type: DocumentType,
+    /// 0 to 1.
+    pub(super) relevance: f32,
+    /// Words of it that answer.
+    pub(super) hint: Option<String>,
+    /// Whether vectors took part in finding it.
+    pub(super) by_meaning: bool,
+    /// What it has to do with others: `closed by acme/shop!7`.
+    pub(super) links: Vec<String>,
+}
+
+impl Found {
+    /// Id of the issue or merge request that it is or belongs to, of the commit, or of the file.
+    pub(super) fn thread(&self) -> &str {
+        &self.document.facts.thread
+    }
+
+    /// Whether it is a file or a part of one.
+    pub(super) fn is_of_file(&self) -> bool {
+        self.document.path.is_some()
+    }
+
+    /// Its text without the title that it begins with.
+    pub(super) fn body(&self) -> &str {
+        self.document.text.split_once("\n\n").map_or("", |(_, body)| body)
+    }
+}
+
+/// Everything that was found.
+pub(super) struct Evidence {
+    /// What was searched for.
+    pub(super) question: String,
+    /// Its words, with those of the code that was asked about.
+    pub(super) terms: Terms,
+    /// The words of the question alone.
+    pub(super) asked: Terms,
+    /// From the code to its reasons, if the question was about code or an item.
+    pub(super) trace: Option<Trace>,
+    /// The best first.
+    pub(super) found: Vec<Found>,
+    /// What the reader must know, a sentence each.
+    pub(super) warnings: Vec<String>,
+    /// Commits that linked merge requests were merged as, by merge request.
+    pub(super) merged_as: BTreeMap<String, String>,
+    /// How much the index holds.
+    pub(super) coverage: Coverage,
+    /// Whether the lines that were asked about are at the indexed head, so that their numbers are those of its files.
+    pub(super) at_head: bool,
+}
+
+impl Engine {
+    pub(super) async fn evidence(&self, request: &ContextRequest, state: &State) -> Result<Evidence> {
+        let trace = match &request.about {
+            About::Query(_) => None,
+            About::Target { target, rev } => {
+                let request = TraceRequest {
+                    project: request.filter.project.clone(),
+                    target: target.clone(),
+                    rev: rev.clone(),
+                    earlier: EARLIER,
+                };
+                Some(self.trace(request).await?)
+            }
+        };
+        let question = match (&request.about, &trace) {
+            (About::Query(query), _) => query.clone(),
+            (About::Target { target, .. }, Some(trace)) => question_of(target, trace),
+            (About::Target { .. }, None) => String::new(),
+        };
+        let code = trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
+        let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
+        let mut evidence = Evidence {
+            terms: Terms::of(&format!("{question} {code}")),
+            asked: Terms::of(&question),
+            question,
+            trace,
+            found: vec![],
+            warnings: vec![],
+            merged_as: BTreeMap::new(),
+            coverage: state.coverage.clone(),
+            at_head,
+        };
+        if request.mode == PackMode::All {
+            self.add_chain(&mut evidence).await?;
+        }
+        self.add_hits(request, &mut evidence).await?;
+        if request.mode == PackMode::All && request.path.is_none() {
+            self.add_linked(&mut evidence).await?;
+        }
+        Ok(evidence)
+    }
+
+    /// The items that the trace went along.
+    async fn add_chain(&self, evidence: &mut Evidence) -> Result<()> {
+        let Some(trace) = &evidence.trace else { return Ok(()) };
+        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.clone()).collect();
+        let documents = self.index().documents(&ids).await?;
+        for (at, step) in trace.chain.iter().enumerate() {
+            let Some(document) = documents.iter().find(|document| document.id == step.node.id) else { continue };
+            let relevance = (1.0 - STEP.0 * at as f32).max(STEP.1);
+            evidence.found.push(Found {
+                document_type: DocumentType::of(document.facts.kind, None),
+                document: document.clone(),
+                relevance,
+                hint: step.evidence.text.clone(),
+                by_meaning: false,
+                links: link_of(step),
+            });
+        }
+        Ok(())
+    }
+
+    /// What search finds, within what the request allows.
+    async fn add_hits(&self, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
+        let Some(filter) = filter_of(request) else { return Ok(()) };
+        if evidence.question.is_empty() {
+            return Ok(());
+        }
+        let narrowed = request.path.is_some() || request.mode == PackMode::GoverningDocsOnly;
+        let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
+        let limit = if narrowed { MAX_LIMIT } else { wanted };
+        let search = SearchRequest { query: evidence.question.clone(), filter, limit, ..Default::default() };
+        let found = self.search(search).await?;
+        evidence.warnings.extend(found.warnings);
+        let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
+        let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
+        let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
+        let mut commits = 0;
+        for hit in found.hits {
+            let document = hit.document;
+            let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
+            if known.contains(&document.id) {
+                continue;
+            }
+            if request.mode == PackMode::GoverningDocsOnly && !document_type.is_governing() {
+                continue;
+            }
+            if let Some(prefix) = &request.path {
+                let is_below = match &document.path {
+                    Some(path) => path.starts_with(prefix.as_str()),
+                    None => {
+                        commits += 1;
+                        commits <= CHECKED_COMMITS && self.changes_below(&document, prefix).await?
+                    }
+                };
+                if !is_below {
+                    continue;
+                }
+            }
+            evidence.found.push(Found {
+                document_type,
+                document,
+                relevance: (hit.score / best).clamp(0.0, 1.0) * worth,
+                hint: Some(hit.snippet),
+                by_meaning: hit.parts.contains_key("semantic"),
+                links: vec![],
+            });
+        }
+        evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
+        Ok(())
+    }
+
+    async fn changes_below(&self, document: &StoredDocument, prefix: &str) -> Result<bool> {
+        let Ok(NodeId::Commit { project, sha }) = document.id.parse() else { return Ok(false) };
+        let (engine, prefix) = (self.clone(), prefix.to_owned());
+        self.blocking(move || {
+            let record = engine.commit_record(&project, &sha)?;
+            let below = |path: &str| path.starts_with(&prefix);
+            Ok(record.is_some_and(|record| record.commit.changes.iter().any(|change| below(change.path.as_str()))))
+        })
+        .await
+    }
+
+    /// What closed the issues, and was closed or merged by the merge requests, that were found first.
+    async fn add_linked(&self, evidence: &mut Evidence) -> Result<()> {
+        let mut threads: Vec<(String, f32)> = Vec::new();
+        for found in &evidence.found {
+            let thread = found.thread();
+            if !found.is_of_file() && !threads.iter().any(|(known, _)| known == thread) && threads.len() < FOLLOWED {
+                threads.push((thread.to_owned(), found.relevance));
+            }
+        }
+        let engine = self.clone();
+        let asked = threads.clone();
+        let links = self.blocking(move || engine.links_of(&asked)).await?;
+        let known: HashSet<&str> = evidence.found.iter().map(|found| found.document.id.as_str()).collect();
+        let mut new: Vec<String> = Vec::new();
+        for link in &links {
+            if !known.contains(link.to.as_str()) && !new.contains(&link.to) && new.len() < MAX_LINKED {
+                new.push(link.to.clone());
+            }
+        }
+        let documents = self.index().documents(&new).await?;
+        for document in documents {
+            let worth = links.iter().filter(|link| link.to == document.id).map(|link| link.worth).fold(0.0, f32::max);
+            evidence.found.push(Found {
+                document_type: DocumentType::of(document.facts.kind, None),
+                document,
+                relevance: worth * LINKED,
+                hint: None,
+                by_meaning: false,
+                links: vec![],
+            });
+        }
+        for link in links {
+            if link.edge == Edge::MergedAs {
+                evidence.merged_as.entry(link.from.clone()).or_insert(link.to.clone());
+            }
+            for found in &mut evidence.found {
+                let (other, said) = match &found.document.id {
+                    id if *id == link.from => (&link.to, Some(link.said())),
+                    id if *id == link.to => (&link.from, link.said_back()),
+                    _ => continue,
+                };
+                // One word on each is enough.
+                let other = short_reference(other);
+                let is_new = !found.links.iter().any(|known| known.ends_with(&other));
+                found.links.extend(said.filter(|_| is_new));
+            }
+        }
+        // Equal ones stay in the order in which they were found.
+        evidence.found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        Ok(())
+    }
+
+    fn links_of(&self, threads: &[(String, f32)]) -> Result<Vec<Link>> {
+        let graph = self.graph();
+        let mut links = Vec::new();
+        for (id, worth) in threads {
+            let Ok(node) = id.parse::<NodeId>() else { continue };
+            let wanted: &[(Edge, Direction)] = match &node {
+                NodeId::Thread(thread) if thread.kind == ThreadKind::Issue => {
+                    &[(Edge::Closes, Direction::In), (Edge::Fixes, Direction::In)]
+                }
+                NodeId::Thread(_) => &[(Edge::Closes, Direction::Out), (Edge::MergedAs, Direction::Out)],
+                NodeId::Commit { .. } => &[(Edge::Fixes, Direction::Out)],
+                _ => &[],
+            };
+            for (edge, direction) in wanted {
+                for end in graph.edges(&node, *direction, Some(*edge))? {
+                    let (from, to) = (id.clone(), end.other.to_string());
+                    links.push(Link { edge: *edge, direction: *direction, from, to, worth: *worth });
+                }
+            }
+            if let NodeId::Commit { project, sha } = &node
+                && let Some(record) = self.commit_record(project, sha)?
+            {
+                for carrier in self.carriers(project, record.commit.sha)?.into_iter().take(1) {
+                    let (from, to) = (id.clone(), carrier.id.to_string());
+                    links.push(Link { edge: Edge::PartOf, direction: Direction::Out, from, to, worth: *worth });
+                }
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// A way from one item to another.
+struct Link {
+    edge: Edge,
+    direction: Direction,
+    from: String,
+    to: String,
+    /// How relevant the item is that it starts from.
+    worth: f32,
+}
+
+impl Link {
+    /// What it says of where it starts.
+    fn said(&self) -> String {
+        let to = short_reference(&self.to);
+        match (self.edge, self.direction) {
+            (Edge::Closes | Edge::Fixes, Direction::In) => format!("closed by {to}"),
+            (Edge::Closes | Edge::Fixes, Direction::Out) => format!("closes {to}"),
+            (Edge::MergedAs, _) => format!("merged as {to}"),
+            _ => format!("part of {to}"),
+        }
+    }
+
+    /// What it says of where it ends.
+    fn said_back(&self) -> Option<String> {
+        let from = short_reference(&self.from);
+        match (self.edge, self.direction) {
+            (Edge::Closes | Edge::Fixes, Direction::In) => Some(format!("closes {from}")),
+            (Edge::Closes | Edge::Fixes, Direction::Out) => Some(format!("closed by {from}")),
+            (Edge::MergedAs, _) => Some(format!("merge of {from}")),
+            // The commits of a merge request are many.
+            _ => None,
+        }
+    }
+}
+
+/// What a step of a trace says of its node.
+fn link_of(step: &Step) -> Vec<String> {
+    let Some(from) = &step.from else { return vec![] };
+    let from = short_reference(from);
+    let said = match step.edge {
+        "CLOSES" | "FIXES" if step.node.kind == "issue" => format!("closed by {from}"),
+        "CLOSES" | "FIXES" => format!("closes {from}"),
+        "MERGED_AS" | "PART_OF" if step.node.kind == "merge_request" => format!("brought {from}"),
+        "COMMENTS_ON" => format!("on these lines, in {from}"),
+        "PART_OF" => format!("in {from}"),
+        "MERGED_BY" => format!("merged {from}"),
+        _ => return vec![],
+    };
+    vec![said]
+}
+
+/// Hex digits of a commit in a reference that is read.
+const SHORT: usize = 12;
+
+/// A reference with the name of a commit cut short.
+pub(super) fn short_reference(id: &str) -> String {
+    match id.parse::<NodeId>() {
+        Ok(NodeId::Commit { project, sha }) => format!("{project}@{}", sha.get(..SHORT).unwrap_or(&sha)),
+        _ => id.to_owned(),
+    }
+}
+
+/// What search is narrowed to; `None` if nothing can be found.
+fn filter_of(request: &ContextRequest) -> Option<Filter> {
+    use DocumentKind::{Code, Commit, File, Section};
+    let mut filter = request.filter.clone();
+    let allowed: &[DocumentKind] = match (request.mode, &request.path) {
+        (PackMode::GoverningDocsOnly, _) => &[File, Code, Section],
+        (PackMode::All, Some(_)) => &[File, Code, Section, Commit],
+        (PackMode::All, None) => return Some(filter),
+    };
+    if filter.kinds.is_empty() {
+        filter.kinds = allowed.to_vec();
+    } else {
+        filter.kinds.retain(|kind| allowed.contains(kind));
+        if filter.kinds.is_empty() {
+            return None;
+        }
+    }
+    Some(filter)
+}
+
+/// What to search for besides a trace: what the code is called and what those say who changed it.
+fn question_of(target: &Target, trace: &Trace) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    match target {
+        Target::Symbol { name, .. } | Target::Node(NodeId::Entity { name, .. }) => words.push(name),
+        Target::Lines { path, .. } | Target::Node(NodeId::File { path, .. }) => {
+            words.push(path.rsplit('/').next().unwrap_or(path));
+        }
+        Target::Node(_) => {}
+    }
+    let is_code = trace.path.is_some();
+    let titled = trace.chain.iter().filter(|step| matches!(step.node.kind, "commit" | "merge_request" | "issue"));
+    words.extend(titled.map(|step| step.node.title.as_str()).take(if is_code { 2 } else { 1 }));
+    words.join(" ").chars().take(MAX_QUERY).collect()
+}

@@ -1,0 +1,302 @@
+//! Context packs: what an agent must know about a question or a piece of code, from search, traces and the repository,
+//! in a budget of tokens. Nothing is made up: every sentence is a template around words that stand in the sources.
+
+mod changes;
+mod code;
+mod evidence;
+mod items;
+mod notes;
+mod prove;
+mod retrieved;
+mod summary;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use backstory_model::{
+    filter::Filter,
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit},
+    score::Profile,
+};
+
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    search::{MAX_LIMIT, MAX_QUERY},
+    settings::Ranking,
+    snapshot::State,
+    tokens,
+    trace::Target,
+};
+
+pub use prove::{Proof, Source};
+
+/// Longest time a pack may take.
+pub const MAX_TIME: Duration = Duration::from_secs(20);
+/// Most passages of a pack.
+pub const MAX_CHUNKS: usize = 50;
+/// How often a pack is made anew because the index changed meanwhile.
+const ATTEMPTS: usize = 3;
+/// Longest prefix of paths, in bytes.
+const MAX_PREFIX: usize = 1024;
+
+/// What a pack is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Words or a question.
+    Query(String),
+    /// Code, or an item.
+    Target {
+        /// Which.
+        target: Target,
+        /// Branch, tag or commit at which a path is; the indexed head if absent.
+        rev: Option<String>,
+    },
+}
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextRequest {
+    /// What it is about.
+    pub about: About,
+    /// What search is narrowed to; the project is also that of a path.
+    pub filter: Filter,
+    /// Only code and documents whose path begins so, and commits that change such.
+    pub path: Option<String>,
+    /// What it may hold.
+    pub mode: Mode,
+    /// How it is printed: that is what is counted.
+    pub format: Format,
+    /// Most tokens, [`MIN_TOKENS`] to [`MAX_TOKENS`].
+    pub tokens: usize,
+    /// Whether it shows changes.
+    pub diffs: bool,
+    /// Whether it names tests.
+    pub tests: bool,
+    /// Id of the state of the index that it must be made from, or its first digits; the current one if absent.
+    pub snapshot: Option<String>,
+}
+
+impl Engine {
+    /// Makes a context pack. The same request on the same state of the index gives the same bytes.
+    ///
+    /// # Errors
+    /// The request is wrong, what it is about does not exist, the named snapshot is not the current state, it takes
+    /// longer than [`MAX_TIME`], or a store failed.
+    pub async fn context(&self, request: ContextRequest) -> Result<ContextPack> {
+        let request = checked(request)?;
+        match tokio::time::timeout(MAX_TIME, self.build(&request)).await {
+            Ok(done) => done,
+            Err(_) => Err(Error::new(
+                ErrorKind::Timeout,
+                format!("the context pack took longer than {} s; narrow the question down", MAX_TIME.as_secs()),
+            )),
+        }
+    }
+
+    async fn build(&self, request: &ContextRequest) -> Result<ContextPack> {
+        let mut attempt = 1;
+        loop {
+            let state = self.state().await?;
+            if let Some(wanted) = &request.snapshot {
+                self.check_is_current(wanted, &state).await?;
+            }
+            let mut pack = self.gathered(request, &state).await?;
+            let changed = self.state().await?.id != state.id;
+            if changed && attempt < ATTEMPTS {
+                attempt += 1;
+                continue;
+            }
+            if changed {
+                pack.missing
+                    .push("the index changed while this was put together; ask again when the sync ends".to_owned());
+            }
+            let budget = request.tokens;
+            return self.blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
+        }
+    }
+
+    /// Everything that could be in the pack, the best first.
+    async fn gathered(&self, request: &ContextRequest, state: &State) -> Result<ContextPack> {
+        let evidence = self.evidence(request, state).await?;
+        let mut pack = self.frame(request, state, &evidence.question).await?;
+        let (engine, request, state) = (self.clone(), request.clone(), state.clone());
+        self.blocking(move || {
+            engine.fill(&request, &state, &evidence, &mut pack)?;
+            Ok(pack)
+        })
+        .await
+    }
+
+    fn fill(
+        &self,
+        request: &ContextRequest,
+        state: &State,
+        evidence: &evidence::Evidence,
+        pack: &mut ContextPack,
+    ) -> Result<()> {
+        let mut files = code::Files::new(self, state);
+        pack.retrieved = self.retrieved(evidence, &mut files)?;
+        if request.mode == Mode::All {
+            let records = self.records_of(evidence)?;
+            pack.key_items = items::key_items(evidence, &records);
+            pack.timeline = items::timeline(evidence, &records);
+            pack.design_notes = notes::design_notes(evidence, &records);
+            pack.code_context = self.code_context(evidence, &mut files)?;
+            if request.diffs {
+                pack.important_diffs = self.important_diffs(evidence, &records)?;
+            }
+            if request.tests {
+                pack.related_tests = self.related_tests(pack)?;
+            }
+        }
+        summary::missing(evidence, pack);
+        pack.summary = summary::summary(request.mode, evidence, pack);
+        Ok(())
+    }
+
+    /// What the pack is, and what makes it again.
+    async fn frame(&self, request: &ContextRequest, state: &State, question: &str) -> Result<ContextPack> {
+        let id = state.id.clone();
+        let recorded = self.ledger_step(move |ledger| ledger.snapshot(&id)).await?;
+        let timestamp = recorded.map(|snapshot| snapshot.created_at);
+        let query = asked(&request.about);
+        let project = request.filter.project.clone();
+        let mut parameters = parameters(request);
+        parameters.insert("searched".to_owned(), question.to_owned());
+        let metadata = Metadata {
+            query: query.clone(),
+            repository: project,
+            generated_at: timestamp,
+            token_count: 0,
+            token_budget: request.tokens,
+            tokenizer: tokens::TOKENIZER.to_owned(),
+            snapshot: state.id.clone(),
+        };
+        let manifest = Manifest {
+            query,
+            parameters,
+            snapshot: state.id.clone(),
+            timestamp,
+            commits: state.commits.clone(),
+            embedding_model: self.embedder().model().to_owned(),
+            documents: state.coverage.documents,
+            embedded: state.coverage.embedded,
+            tokenizer: tokens::TOKENIZER.to_owned(),
+            weights: weights(self.settings().ranking),
+            ..Manifest::default()
+        };
+        Ok(ContextPack { format: request.format, metadata, manifest, ..ContextPack::default() })
+    }
+
+    /// Older states are on record, but not kept.
+    async fn check_is_current(&self, wanted: &str, state: &State) -> Result<()> {
+        if wanted.len() >= 4 && state.id.starts_with(&wanted.to_ascii_lowercase()) {
+            return Ok(());
+        }
+        let known = self.snapshot(wanted).await?;
+        Err(Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept, \
+                 so leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
+                known.id, known.created_at, state.id, state.id
+            ),
+        ))
+    }
+}
+
+fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
+    if !(MIN_TOKENS..=MAX_TOKENS).contains(&request.tokens) {
+        return Err(Error::invalid(format!(
+            "a pack of {} tokens was asked for; it must be {MIN_TOKENS} to {MAX_TOKENS}",
+            request.tokens
+        )));
+    }
+    if let About::Query(query) = &mut request.about {
+        *query = query.trim().to_owned();
+        let length = query.chars().count();
+        if length == 0 {
+            return Err(Error::invalid("the question is empty; say what the pack is to be about"));
+        }
+        if length > MAX_QUERY {
+            return Err(Error::invalid(format!(
+                "the question has {length} characters; at most {MAX_QUERY} are allowed"
+            )));
+        }
+    }
+    if let Some(path) = &mut request.path {
+        *path = path.trim().trim_start_matches("./").trim_start_matches('/').to_owned();
+        if path.is_empty() || path.len() > MAX_PREFIX {
+            return Err(Error::invalid(format!(
+                "the prefix of paths is empty or longer than {MAX_PREFIX} bytes; write one like src/auth"
+            )));
+        }
+    }
+    Ok(request)
+}
+
+/// What was asked, as a person writes it.
+fn asked(about: &About) -> String {
+    let (target, rev) = match about {
+        About::Query(query) => return query.clone(),
+        About::Target { target, rev } => (target, rev),
+    };
+    let mut text = match target {
+        Target::Lines { path, lines: None } => path.clone(),
+        Target::Lines { path, lines: Some((first, last)) } if first == last => format!("{path}:{first}"),
+        Target::Lines { path, lines: Some((first, last)) } => format!("{path}:{first}-{last}"),
+        Target::Symbol { path, name } => format!("{path}#{name}"),
+        Target::Node(id) => id.to_string(),
+    };
+    if let Some(rev) = rev {
+        text.push_str(&format!(" at {rev}"));
+    }
+    text
+}
+
+/// Every parameter by its name, those that are absent left out.
+fn parameters(request: &ContextRequest) -> BTreeMap<String, String> {
+    let name = |value: serde_json::Result<serde_json::Value>| {
+        value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let kinds: Vec<&str> = request.filter.kinds.iter().map(|kind| kind.as_str()).collect();
+    let filter = &request.filter;
+    let all = [
+        ("format", Some(name(serde_json::to_value(request.format)))),
+        ("mode", Some(name(serde_json::to_value(request.mode)))),
+        ("tokens", Some(request.tokens.to_string())),
+        ("diffs", Some(request.diffs.to_string())),
+        ("tests", Some(request.tests.to_string())),
+        ("kinds", Some(kinds.join(",")).filter(|kinds| !kinds.is_empty())),
+        ("path", request.path.clone()),
+        ("project", filter.project.clone()),
+        ("author", filter.author.clone()),
+        ("labels", Some(filter.labels.join(",")).filter(|labels| !labels.is_empty())),
+        ("state", filter.state.map(|state| state.as_str().to_owned())),
+        ("after", filter.after.map(|at| at.to_string())),
+        ("before", filter.before.map(|at| at.to_string())),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// What counts how much in the ranking.
+fn weights(ranking: Ranking) -> BTreeMap<String, f64> {
+    if ranking.profile == Profile::Rrf {
+        return [("reciprocal_rank_k".to_owned(), 60.0)].into();
+    }
+    let weight = |(name, weight): (&str, f32)| (name.to_owned(), (f64::from(weight) * 1e4).round() / 1e4);
+    ranking.weights.named().into_iter().map(weight).collect()
+}
+
+/// Words that are quoted: on one line, and not too many.
+fn quoted(text: &str, most: usize) -> String {
+    let words = |text: &str| text.split_whitespace().count();
+    clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), most, &words)
+}
+
+/// A score as it is told: three digits, so that it does not change with the last ones.
+fn told(score: f32) -> f64 {
+    (f64::from(score.clamp(0.0, 1.0)) * 1000.0).round() / 1000.0
+}
+
+const _: () = assert!(MAX_CHUNKS <= MAX_LIMIT);

@@ -1,0 +1,107 @@
+//! Reasons that were given, in the words of those who gave them.
+
+use backstory_model::{
+    filter::DocumentKind,
+    message::{self, DesignNote as Reason},
+    pack::DesignNote,
+};
+
+use super::{
+    evidence::{Evidence, Found, short_reference},
+    items::{Records, is_told_by_request, person, sources_of},
+};
+
+/// Documents in which reasons are looked for.
+const MAX_DOCUMENTS: usize = 10;
+/// Longest text in which reasons are looked for, in bytes.
+const MAX_TEXT: usize = 16 << 10;
+/// Reasons that are told.
+const MAX_NOTES: usize = 20;
+/// What a word of the question is worth.
+const WORD: f32 = 0.04;
+/// Of the documents found first, so many are told the reasons of that share no word with the question.
+const TRUSTED: usize = 2;
+
+/// The reasons, those first that share most words with the question.
+pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<DesignNote> {
+    let mut notes: Vec<(usize, f32, DesignNote)> = Vec::new();
+    let told = |found: &&Found| !found.is_of_file() && !is_told_by_request(found, records);
+    let documents = evidence.found.iter().filter(told).take(MAX_DOCUMENTS);
+    for (at, found) in documents.enumerate() {
+        for (author, reason) in reasons_of(found, records) {
+            let shared = evidence.terms.shared(&reason.text);
+            if shared == 0 && at >= TRUSTED {
+                continue;
+            }
+            let author = author.or_else(|| found.document.facts.author.as_deref().map(person));
+            let mut sources = sources_of(found);
+            sources.authors = author.iter().cloned().collect();
+            let note = DesignNote {
+                source: short_reference(&found.document.id),
+                note: reason.text.trim().to_owned(),
+                relevance: relevance(&reason, shared),
+                author,
+                sources,
+            };
+            if !notes.iter().any(|(.., known)| known.note == note.note) {
+                notes.push((shared, found.relevance, note));
+            }
+        }
+    }
+    // How well the whole answers weighs most.
+    let weight = |shared: usize, relevance: f32| shared.min(8) as f32 * WORD + relevance;
+    notes.sort_by(|a, b| weight(b.0, b.1).total_cmp(&weight(a.0, a.1)).then_with(|| a.2.note.cmp(&b.2.note)));
+    notes.into_iter().map(|(.., note)| note).take(MAX_NOTES).collect()
+}
+
+/// The paragraphs of a document that give reasons, each with who wrote it if that stands in the text.
+fn reasons_of(found: &Found, records: &Records) -> Vec<(Option<String>, Reason)> {
+    if let Some(record) = records.commits.get(&found.document.id) {
+        let author = Some(record.commit.author.name.clone());
+        return message::design_notes(&record.commit.message).into_iter().map(|note| (author.clone(), note)).collect();
+    }
+    let body = found.body();
+    let text = &body[..body.floor_char_boundary(MAX_TEXT)];
+    if found.document.facts.kind != DocumentKind::Discussion {
+        return message::design_notes(&format!("Title\n\n{text}")).into_iter().map(|note| (None, note)).collect();
+    }
+    let mut reasons = Vec::new();
+    for (author, note) in notes_of(text) {
+        let found = message::design_notes(&format!("Title\n\n{note}"));
+        reasons.extend(found.into_iter().map(|reason| (Some(author.to_owned()), reason)));
+    }
+    reasons
+}
+
+/// The notes of a discussion's text, each with its author: `@alice (2024-03-15):` stands before each.
+fn notes_of(text: &str) -> Vec<(&str, String)> {
+    let mut notes: Vec<(&str, String)> = Vec::new();
+    for line in text.lines() {
+        match attribution(line) {
+            Some(author) => notes.push((author, String::new())),
+            None => {
+                if let Some((_, body)) = notes.last_mut() {
+                    body.push_str(line);
+                    body.push('\n');
+                }
+            }
+        }
+    }
+    notes
+}
+
+fn attribution(line: &str) -> Option<&str> {
+    let rest = line.strip_suffix("):")?;
+    let (author, date) = rest.rsplit_once(" (")?;
+    let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    (author.starts_with('@') && !author.contains(' ') && is_date).then_some(author)
+}
+
+fn relevance(reason: &Reason, shared: usize) -> String {
+    let cue = reason.cues.first().copied().unwrap_or("reason");
+    match shared {
+        0 => format!("gives a reason ({cue})"),
+        1 => format!("gives a reason ({cue}) and has 1 word of the question"),
+        many => format!("gives a reason ({cue}) and has {many} words of the question"),
+    }
+}

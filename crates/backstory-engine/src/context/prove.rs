@@ -1,0 +1,100 @@
+//! Proving a passage: what it says is read again from where it is kept, and compared by its hash.
+
+use backstory_model::{
+    commit::Sha,
+    digest::sha256_hex,
+    id::NodeId,
+    pack::chunk::{ChunkRef, pieces},
+};
+
+use super::code::lines_of;
+use crate::{
+    Engine,
+    error::{Error, Result},
+    read::not_found,
+};
+
+/// Where a passage is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In the clone of the repository: lines of a file at a commit.
+    Clone,
+    /// In the ledger: the item as the forge or the repository told it.
+    Ledger,
+}
+
+/// What came of proving a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Id of the chunk, as it follows from what was asked.
+    pub chunk_id: String,
+    /// Where it was looked for.
+    pub source: Source,
+    /// What stands there now; `None` if it does not stand there any more.
+    pub text: Option<String>,
+    /// Whether it says what the chunk says.
+    pub holds: bool,
+}
+
+impl Engine {
+    /// Reads again what a chunk says, from the clone for lines of a file, else from the ledger, and compares hashes.
+    ///
+    /// # Errors
+    /// The reference makes no sense, or a store failed. That the text is another now is no error.
+    pub async fn prove(&self, chunk: &ChunkRef) -> Result<Proof> {
+        let (first, last) = chunk.lines;
+        if first == 0 || last < first {
+            return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
+        }
+        let proof = |source, text: Option<String>| Proof {
+            chunk_id: chunk.chunk_id(),
+            source,
+            holds: text.as_ref().is_some_and(|text| sha256_hex(text) == chunk.text_hash),
+            text,
+        };
+        if let Some(path) = &chunk.path {
+            return Ok(proof(Source::Clone, self.lines_again(chunk, path).await?));
+        }
+        Ok(proof(Source::Ledger, self.words_again(chunk).await?))
+    }
+
+    /// Lines of a file at the commit that the chunk names.
+    async fn lines_again(&self, chunk: &ChunkRef, path: &str) -> Result<Option<String>> {
+        let commit = chunk.commit.as_deref().and_then(|commit| commit.parse::<Sha>().ok()).ok_or_else(|| {
+            Error::invalid(format!("{path} needs the whole object name of the commit at which its lines are"))
+        })?;
+        let (engine, project, path) = (self.clone(), chunk.repository.clone(), path.to_owned());
+        let (lines, hash) = (chunk.lines, chunk.text_hash.clone());
+        self.blocking(move || {
+            if engine.ledger().repository(&project)?.is_none() {
+                return Err(engine.unknown_repository(&project));
+            }
+            let Some(text) = engine.text_at(&project, commit, &path) else { return Ok(None) };
+            let found = pieces(&lines_of(&text, lines));
+            // A long line is cut into several pieces.
+            let is_it = |text: &String| sha256_hex(text) == hash;
+            let texts: Vec<String> = found.into_iter().map(|piece| piece.text).collect();
+            let own = texts.iter().find(|text| is_it(text)).cloned();
+            Ok(own.or_else(|| Some(texts.join("\n")).filter(|text| !text.is_empty())))
+        })
+        .await
+    }
+
+    /// A piece of the text of an item, made anew from the ledger.
+    async fn words_again(&self, chunk: &ChunkRef) -> Result<Option<String>> {
+        let id: NodeId = chunk
+            .document
+            .parse()
+            .map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
+        let (project, thread) = match &id {
+            NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.short()),
+            NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),
+            _ => return Err(not_found("document", &chunk.document)),
+        };
+        let documents = self.documents_of(vec![(project, thread)]).await?;
+        let document = documents.into_iter().flat_map(|of| of.documents).find(|of| of.id == chunk.document);
+        let text = document.map(|document| document.text());
+        let index = chunk.index;
+        Ok(text.and_then(|text| pieces(&text).into_iter().find(|piece| piece.index == index).map(|piece| piece.text)))
+    }
+}

@@ -1,0 +1,153 @@
+//! The answer in a few sentences: templates around the words of those who gave it.
+
+use backstory_model::{
+    pack::{ContextPack, DesignNote, Mode},
+    time::day,
+};
+
+use super::{
+    evidence::{Evidence, short_reference},
+    quoted,
+};
+use crate::trace::{LineOrigin, Trace};
+
+/// Words of a reason.
+const REASON: usize = 60;
+/// Passages in which the words of the question are looked for.
+const LOOKED: usize = 20;
+
+/// What was found, where it stands, and the best reason that was given.
+pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
+    let mut sentences = Vec::new();
+    match &evidence.trace {
+        Some(trace) => sentences.push(traced(trace)),
+        None => sentences.push(closest(mode, evidence, pack)),
+    }
+    sentences.extend(reason(evidence, pack));
+    if evidence.trace.is_none()
+        && let Some(code) = pack.code_context.first()
+    {
+        let name = code.entity.as_ref().map(|entity| format!("{entity}, ")).unwrap_or_default();
+        let written = first_sentence(&code.explanation);
+        sentences.push(format!("Code: {name}{}:{}-{}. {written}", code.path, code.lines.0, code.lines.1));
+    }
+    sentences.join(" ")
+}
+
+/// Tells what could not be found.
+pub(super) fn missing(evidence: &Evidence, pack: &mut ContextPack) {
+    if let Some(trace) = &evidence.trace {
+        pack.missing.extend(trace.missing.iter().map(|sentence| capital(sentence)));
+    }
+    pack.missing.extend(evidence.warnings.iter().map(|warning| capital(warning)));
+    let texts = evidence.found.iter().take(LOOKED).map(|found| found.document.text.as_str());
+    let absent = evidence.asked.in_none_of(texts);
+    if !evidence.found.is_empty() && !absent.is_empty() && evidence.trace.is_none() {
+        pack.missing.push(format!("Nothing that was found has the words: {}", absent.join(", ")));
+    }
+}
+
+/// Where the code, or the item that was asked about, comes from.
+fn traced(trace: &Trace) -> String {
+    let mut text = match (&trace.path, &trace.origin) {
+        (Some(path), Some(origin)) => written(trace, path, origin),
+        _ => trace.chain.first().map_or_else(String::new, |step| {
+            let kind = step.node.kind.replace('_', " ");
+            format!("{} is the {kind} “{}”.", short_reference(&step.node.id), step.node.title)
+        }),
+    };
+    let of_kind = |kind: &str| {
+        let steps = trace.chain.iter().skip(usize::from(trace.path.is_none()));
+        let found: Vec<String> = steps
+            .filter(|step| step.node.kind == kind && step.edge != "MERGED_BY")
+            .take(2)
+            .map(|step| format!("{} “{}”", short_reference(&step.node.id), step.node.title))
+            .collect();
+        found.join(" and ")
+    };
+    for (kind, words) in [
+        ("commit", "It was done in"),
+        ("merge_request", "It came with the merge request"),
+        ("issue", "Behind it is the issue"),
+    ] {
+        let found = of_kind(kind);
+        if !found.is_empty() && (kind != "commit" || trace.path.is_none()) {
+            text.push_str(&format!(" {words} {found}."));
+        }
+    }
+    if let Some(oldest) = trace.earlier.last() {
+        let (count, day) = (trace.earlier.len(), day(oldest.date));
+        text.push_str(&match count {
+            1 => format!(" It replaced an earlier version of {day}."),
+            many => format!(" It replaced {many} earlier versions, the oldest of {day}."),
+        });
+    }
+    text
+}
+
+fn written(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
+    let what = match (&trace.symbol, trace.line, trace.end_line) {
+        (Some(symbol), ..) => format!("{symbol} in {path}"),
+        (None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
+        (None, Some(first), _) => format!("{path}:{first}"),
+        _ => path.to_owned(),
+    };
+    let mut commits: Vec<_> = trace.origins.iter().map(|origin| origin.commit).collect();
+    commits.sort_unstable();
+    commits.dedup();
+    let (commit, author) = (&origin.commit.to_string()[..12], &origin.author);
+    let (title, day) = (&origin.title, day(origin.date));
+    match commits.len() {
+        0 | 1 => format!("{what} was written by {author} in {commit} “{title}” ({day})."),
+        many => {
+            format!("{what} was written in {many} commits, most of it by {author} in {commit} “{title}” ({day}).")
+        }
+    }
+}
+
+/// The item that is nearest to the question.
+fn closest(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
+    let Some(item) = pack.key_items.first() else {
+        return match pack.retrieved.first() {
+            Some(chunk) => {
+                let kind = chunk.document_type.as_str().replace('_', " ");
+                format!("Closest to the question is the {kind} {} “{}”.", chunk.document, chunk.title)
+            }
+            None if evidence.coverage.documents == 0 => "Nothing has been indexed yet.".to_owned(),
+            None if mode == Mode::GoverningDocsOnly => {
+                "The index has no specification, contract or recorded decision that answers the question.".to_owned()
+            }
+            None => "Nothing in the index answers the question.".to_owned(),
+        };
+    };
+    let kind = item.kind.replace('_', " ");
+    let state = item.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
+    let author = item.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
+    let (reference, title, date) = (&item.reference, &item.title, &item.date);
+    let links = if item.links.is_empty() { String::new() } else { format!(", {}", item.links.join(", ")) };
+    format!("Closest to the question is the {kind} {reference} “{title}”{author} ({date}{state}){links}.")
+}
+
+/// The best reason that was given in what answers best, else the words of that.
+fn reason(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
+    let first = pack.key_items.first();
+    // Of a trace every step leads to the reason; of a search only what was found first surely does.
+    let is_near = |note: &&DesignNote| {
+        evidence.trace.is_some() || first.is_some_and(|item| note.source.starts_with(&item.reference))
+    };
+    if let Some(note) = pack.design_notes.iter().find(is_near) {
+        let author = note.author.as_ref().map_or("Somebody", String::as_str);
+        return Some(format!("{author} gave as a reason: “{}” ({}).", quoted(&note.note, REASON), note.source));
+    }
+    let item = first.filter(|item| !item.excerpt.is_empty())?;
+    Some(format!("It says: “{}”", quoted(&item.excerpt, REASON)))
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |at| &text[..=at])
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

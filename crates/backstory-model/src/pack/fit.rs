@@ -1,0 +1,365 @@
+//! Fitting a pack into a budget of tokens.
+//!
+//! Every section first gets its share, in the order of [`Section::ALL`], then what is left goes round once more. Texts are
+//! cut behind lines and sentences, passages are taken whole or not at all. What is printed is counted as a whole in the
+//! end, and what came last is dropped until it fits.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Chunk, CodeContext, ContextPack, DesignNote, Format, Hashed, ImportantDiff, KeyItem, Provenance, RelatedTest,
+    Section, TimelineEntry, clip, in_order, render, render::entry, trim::CUT,
+};
+
+/// The budget that the limits below are for; those of another grow and shrink with it.
+const USUAL: usize = 4000;
+/// Tokens of the summary.
+const SUMMARY: usize = 200;
+/// Share of the budget, as a divisor, that the question may take where it is repeated, and each sentence on what is
+/// missing.
+const ECHO_SHARE: usize = 10;
+/// Share of the budget, as a divisor, that a manifest without its items may take to be printed.
+const MANIFEST_SHARE: usize = 6;
+/// Tokens that joining entries may cost beyond their own.
+const JOINT: usize = 2;
+/// Tokens that stand before the first entry of a section.
+const HEADING: usize = 8;
+/// Less room than any entry takes.
+const LEAST: usize = 10;
+/// How often room that is left is given away again.
+const TOP_UPS: usize = 3;
+
+/// What a section may take.
+struct Share {
+    section: Section,
+    /// Tokens of the first round.
+    tokens: usize,
+    /// Tokens of the text of an entry.
+    text: usize,
+    /// Most entries.
+    entries: usize,
+}
+
+const fn share(section: Section, tokens: usize, text: usize, entries: usize) -> Share {
+    Share { section, tokens, text, entries }
+}
+
+/// In the order in which they are served.
+const SHARES: [Share; 7] = [
+    share(Section::KeyItems, 700, 80, 5),
+    share(Section::Timeline, 400, 50, 30),
+    share(Section::DesignNotes, 500, 100, 20),
+    share(Section::CodeContext, 600, 250, 20),
+    share(Section::ImportantDiffs, 600, 350, 20),
+    share(Section::RelatedTests, 150, 100, 20),
+    share(Section::Retrieved, 900, usize::MAX, 50),
+];
+
+/// An entry of any section.
+pub(super) enum Entry {
+    KeyItem(KeyItem),
+    Timeline(TimelineEntry),
+    DesignNote(DesignNote),
+    Code(CodeContext),
+    Diff(ImportantDiff),
+    Test(RelatedTest),
+    Chunk(Chunk),
+}
+
+impl Entry {
+    fn sources(&self) -> &Provenance {
+        match self {
+            Self::KeyItem(of) => &of.sources,
+            Self::Timeline(of) => &of.sources,
+            Self::DesignNote(of) => &of.sources,
+            Self::Code(of) => &of.sources,
+            Self::Diff(of) => &of.sources,
+            Self::Test(of) => &of.sources,
+            Self::Chunk(of) => &of.sources,
+        }
+    }
+
+    /// The text that can be cut.
+    fn text(&mut self) -> Option<&mut String> {
+        match self {
+            Self::KeyItem(of) => Some(&mut of.excerpt),
+            Self::Timeline(of) => Some(&mut of.summary),
+            Self::DesignNote(of) => Some(&mut of.note),
+            Self::Code(of) => Some(&mut of.snippet),
+            Self::Diff(of) => Some(&mut of.diff),
+            Self::Test(of) => Some(&mut of.description),
+            // A piece of it could not be proved.
+            Self::Chunk(_) => None,
+        }
+    }
+
+    /// Cuts its text to so many tokens; what is left of code says which lines it is.
+    fn cut(&mut self, room: usize, count: &dyn Fn(&str) -> usize) {
+        if let Some(text) = self.text() {
+            *text = clip(text, room, count);
+        }
+        if let Self::Code(of) = self {
+            let kept = of.snippet.strip_suffix(CUT).unwrap_or(&of.snippet).trim_end().lines().count().max(1);
+            of.lines.1 = of.lines.1.min(of.lines.0 + u32::try_from(kept - 1).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Whether cutting left nothing of it that is worth telling.
+    fn is_hollow(&self) -> bool {
+        match self {
+            Self::DesignNote(of) => of.note.is_empty(),
+            Self::Code(of) => of.snippet.is_empty(),
+            Self::Diff(of) => of.diff.lines().count() < 2,
+            _ => false,
+        }
+    }
+
+    fn hashed(&self) -> Vec<Hashed> {
+        match self {
+            Self::KeyItem(of) => vec![Hashed { id: of.reference.clone(), content_hash: of.content_hash.clone() }],
+            Self::Chunk(of) => vec![Hashed { id: of.document.clone(), content_hash: of.content_hash.clone() }],
+            _ => vec![],
+        }
+    }
+
+    fn put(self, pack: &mut ContextPack) {
+        match self {
+            Self::KeyItem(of) => pack.key_items.push(of),
+            Self::Timeline(of) => pack.timeline.push(of),
+            Self::DesignNote(of) => pack.design_notes.push(of),
+            Self::Code(of) => pack.code_context.push(of),
+            Self::Diff(of) => pack.important_diffs.push(of),
+            Self::Test(of) => pack.related_tests.push(of),
+            Self::Chunk(of) => pack.retrieved.push(of),
+        }
+    }
+}
+
+/// An entry that has a place.
+struct Placed {
+    section: Section,
+    /// Its number in its section.
+    number: usize,
+    cost: usize,
+    entry: Entry,
+}
+
+/// The pack that fits: `all` holds every entry of every section, the best ones first, and a manifest without items,
+/// chunks and counts. What is printed has at most `budget` tokens as `count` tells. The same input gives the same pack.
+pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -> ContextPack {
+    let mut offers = take_entries(&mut all);
+    let found: BTreeMap<Section, usize> = offers.iter().map(|of| (of.section, of.list.len())).collect();
+    let mut base = frame(all, budget, count);
+    let used = count(&render(&base));
+    let mut placed = Vec::new();
+    place(&base, &mut offers, &mut placed, budget.saturating_sub(used), budget, count);
+    // What entries cost is estimated: what is left in truth goes round again.
+    for _ in 0..TOP_UPS {
+        let left = budget.saturating_sub(assemble(&base, &placed, &found, count).metadata.token_count);
+        let before = placed.len();
+        place(&base, &mut offers, &mut placed, left, budget, count);
+        if placed.len() == before {
+            break;
+        }
+    }
+    loop {
+        let pack = assemble(&base, &placed, &found, count);
+        let tokens = pack.metadata.token_count;
+        if tokens <= budget {
+            return pack;
+        }
+        let mut excess = tokens - budget;
+        if placed.is_empty() && !shrink(&mut base, count) {
+            return pack;
+        }
+        while let (Some(last), true) = (placed.last(), excess > 0) {
+            excess = excess.saturating_sub(last.cost.max(1));
+            placed.pop();
+        }
+    }
+}
+
+/// An entry without a place, and what it costs, once that is known.
+struct Offer {
+    entry: Entry,
+    cost: Option<usize>,
+}
+
+/// The entries of a section; `None` for those that have a place.
+struct Offers {
+    section: Section,
+    list: Vec<Option<Offer>>,
+}
+
+/// Takes the entries out of a pack.
+fn take_entries(all: &mut ContextPack) -> Vec<Offers> {
+    fn of<T>(section: Section, list: &mut Vec<T>, entry: fn(T) -> Entry) -> Offers {
+        let offer = |of| Some(Offer { entry: entry(of), cost: None });
+        Offers { section, list: std::mem::take(list).into_iter().map(offer).collect() }
+    }
+    vec![
+        of(Section::KeyItems, &mut all.key_items, Entry::KeyItem),
+        of(Section::Timeline, &mut all.timeline, Entry::Timeline),
+        of(Section::DesignNotes, &mut all.design_notes, Entry::DesignNote),
+        of(Section::CodeContext, &mut all.code_context, Entry::Code),
+        of(Section::ImportantDiffs, &mut all.important_diffs, Entry::Diff),
+        of(Section::RelatedTests, &mut all.related_tests, Entry::Test),
+        of(Section::Retrieved, &mut all.retrieved, Entry::Chunk),
+    ]
+}
+
+/// What is there without any entry.
+fn frame(mut pack: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -> ContextPack {
+    let echo = budget / ECHO_SHARE;
+    pack.metadata.query = clip(&pack.metadata.query, echo, count);
+    pack.metadata.token_budget = budget;
+    pack.summary = clip(&pack.summary, scaled(SUMMARY, budget).max((budget / 4).min(SUMMARY)), count);
+    pack.missing = pack.missing.iter().map(|sentence| clip(sentence, echo, count)).collect();
+    pack.manifest.seal();
+    let manifest = serde_json::to_string(&pack.manifest).unwrap_or_default();
+    pack.manifest.whole = pack.format == Format::Json && count(&manifest) <= budget / MANIFEST_SHARE;
+    pack
+}
+
+/// A limit for the usual budget, for another one: half of it at least, and at most four times as much.
+fn scaled(limit: usize, budget: usize) -> usize {
+    limit.saturating_mul(budget.clamp(USUAL / 2, USUAL * 4)) / USUAL
+}
+
+/// Gives entries their places while there is room.
+fn place(
+    base: &ContextPack,
+    offers: &mut [Offers],
+    placed: &mut Vec<Placed>,
+    room: usize,
+    budget: usize,
+    count: &dyn Fn(&str) -> usize,
+) {
+    let mut left = room;
+    for round in 0..2 {
+        for share in &SHARES {
+            let Some(of) = offers.iter_mut().find(|of| of.section == share.section) else { continue };
+            let before = placed.iter().filter(|known| known.section == share.section);
+            let (mut entries, mut used) = (before.count(), 0);
+            let own = if round == 0 { share.tokens * budget / USUAL } else { usize::MAX };
+            for (number, slot) in of.list.iter_mut().enumerate() {
+                if entries == share.entries || left < LEAST {
+                    break;
+                }
+                let Some(mut offer) = slot.take() else { continue };
+                let cost = offer.cost(base, scaled(share.text, budget), count) + usize::from(entries == 0) * HEADING;
+                // The first entry of a section may exceed its share, not the budget.
+                let fits = cost <= left && (used == 0 || used + cost <= own);
+                if offer.entry.is_hollow() || !fits {
+                    *slot = Some(offer);
+                    continue;
+                }
+                (left, used, entries) = (left - cost, used + cost, entries + 1);
+                placed.push(Placed { section: share.section, number, cost, entry: offer.entry });
+            }
+        }
+    }
+}
+
+impl Offer {
+    /// Tokens that it takes once it is cut, with what it adds to sources and manifest.
+    fn cost(&mut self, base: &ContextPack, room: usize, count: &dyn Fn(&str) -> usize) -> usize {
+        if let Some(cost) = self.cost {
+            return cost;
+        }
+        self.entry.cut(room, count);
+        let mut text = entry(base.format, &self.entry);
+        let sources = self.entry.sources();
+        for list in [&sources.commits, &sources.files, &sources.authors, &sources.items] {
+            text.push_str(&list.join("\",\""));
+        }
+        if base.manifest.whole {
+            for hashed in self.entry.hashed() {
+                text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+            }
+            if let Entry::Chunk(chunk) = &self.entry {
+                let hashed = Hashed { id: chunk.chunk_id.clone(), content_hash: chunk.chunk_id.clone() };
+                text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
+            }
+        }
+        *self.cost.insert(count(&text) + JOINT)
+    }
+}
+
+/// The pack with these entries, counted.
+fn assemble(
+    base: &ContextPack,
+    placed: &[Placed],
+    found: &BTreeMap<Section, usize>,
+    count: &dyn Fn(&str) -> usize,
+) -> ContextPack {
+    let mut pack = base.clone();
+    let mut order: Vec<&Placed> = placed.iter().collect();
+    order.sort_by_key(|of| (of.section, of.number));
+    for of in order {
+        pack.provenance.add(of.entry.sources());
+        pack.manifest.items.extend(of.entry.hashed());
+        *pack.manifest.counts.entry(of.section).or_default() += 1;
+        of.entry.copy().put(&mut pack);
+    }
+    pack.timeline.sort_by(|a, b| a.date.cmp(&b.date));
+    pack.retrieved.sort_by(in_order);
+    let chunk = |of: &Chunk| Hashed { id: of.chunk_id.clone(), content_hash: of.reference().text_hash };
+    pack.manifest.chunks = pack.retrieved.iter().map(chunk).collect();
+    pack.manifest.items.retain(|item| !item.content_hash.is_empty());
+    pack.manifest.items.sort();
+    pack.manifest.items.dedup();
+    let left = |(section, count): (&Section, &usize)| {
+        let shown = pack.manifest.counts.get(section).copied().unwrap_or(0);
+        (*count > shown).then(|| (*section, count - shown))
+    };
+    pack.left_out = found.iter().filter_map(left).collect();
+    pack.manifest.seal();
+    count_tokens(&mut pack, count);
+    pack
+}
+
+/// The pack says how many tokens it has, in which the number itself counts: it is settled in a few steps.
+fn count_tokens(pack: &mut ContextPack, count: &dyn Fn(&str) -> usize) {
+    for _ in 0..4 {
+        // A line feed is printed behind it.
+        let tokens = count(&(render(pack) + "\n"));
+        if std::mem::replace(&mut pack.metadata.token_count, tokens) == tokens {
+            break;
+        }
+    }
+}
+
+/// Takes away what can be missed most of what is there without entries; says whether there was anything.
+fn shrink(base: &mut ContextPack, count: &dyn Fn(&str) -> usize) -> bool {
+    let shorter = |text: &str| clip(text, count(text) * 2 / 3, count);
+    if std::mem::take(&mut base.manifest.whole) || base.missing.pop().is_some() {
+        return true;
+    }
+    if !base.summary.is_empty() {
+        base.summary = shorter(&base.summary);
+        return true;
+    }
+    if !base.metadata.query.is_empty() {
+        base.metadata.query = shorter(&base.metadata.query);
+        return true;
+    }
+    base.metadata.repository.take().is_some()
+}
+
+impl Entry {
+    fn copy(&self) -> Self {
+        match self {
+            Self::KeyItem(of) => Self::KeyItem(of.clone()),
+            Self::Timeline(of) => Self::Timeline(of.clone()),
+            Self::DesignNote(of) => Self::DesignNote(of.clone()),
+            Self::Code(of) => Self::Code(of.clone()),
+            Self::Diff(of) => Self::Diff(of.clone()),
+            Self::Test(of) => Self::Test(of.clone()),
+            Self::Chunk(of) => Self::Chunk(of.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

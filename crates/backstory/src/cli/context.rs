@@ -1,0 +1,228 @@
+//! `context`
+
+use backstory_engine::model::{
+    id::{NodeId, is_sha},
+    pack::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS},
+};
+use clap::ValueEnum;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    arguments::{parse_time, parse_user},
+    place::{self, Place},
+    repos,
+    search::Kind,
+};
+use crate::{client::Client, failure::Result, output::plain};
+
+const CONTEXT: &str = include_str!("../../../../queries/graphql/context.graphql");
+
+/// Gather what an agent must know about a question or a piece of code, in a budget of tokens
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory context \"why do tokens expire late\" --tokens 8000
+  backstory context src/auth.rs:42-60 --format markdown
+  backstory context src/auth.rs#login --no-tests
+  backstory context 'group/project!7'
+  backstory context \"how must errors be reported\" --mode governing-docs-only
+  backstory context \"session expiry\" --path src/auth --after 2024
+
+Words are a question. A path with a line or a symbol, the path of a file, a commit and a reference like
+group/project!7 are what they name. The printed pack never has more tokens than asked for, as o200k_base counts them.")]
+pub(super) struct Args {
+    /// A question, PATH, PATH:LINE, PATH:LINE-LINE, PATH#SYMBOL, a commit, or a reference like group/project!7
+    #[arg(value_name = "WHAT")]
+    what: String,
+    /// Most tokens of what is printed, 200 to 100,000
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_TOKENS as u32,
+        value_parser = clap::value_parser!(u32).range(MIN_TOKENS as i64..=MAX_TOKENS as i64))]
+    tokens: u32,
+    /// How it is printed
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    format: Format,
+    /// What it may hold
+    #[arg(long, value_enum, default_value_t = Mode::All)]
+    mode: Mode,
+    /// Only of this project
+    #[arg(long, value_name = "GROUP/PROJECT")]
+    project: Option<String>,
+    /// Branch, tag or commit at which a path is [default: the indexed head]
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+    /// Only this kind of document, several times for several
+    #[arg(long = "kind", value_enum, value_name = "KIND")]
+    kinds: Vec<Kind>,
+    /// Only code and documents whose path begins so, and commits that change such
+    #[arg(long, value_name = "PREFIX")]
+    path: Option<String>,
+    /// Only what this user began
+    #[arg(long, value_name = "USER", value_parser = parse_user)]
+    author: Option<String>,
+    /// Only begun then or later, like 2024-03-15 or 2024-03
+    #[arg(long, value_name = "DATE", value_parser = parse_time)]
+    after: Option<String>,
+    /// Only begun earlier than that
+    #[arg(long, value_name = "DATE", value_parser = parse_time)]
+    before: Option<String>,
+    /// Show no changes
+    #[arg(long)]
+    no_diffs: bool,
+    /// Name no tests
+    #[arg(long)]
+    no_tests: bool,
+    /// Fail unless the index is in this state, as 'backstory snapshots list' shows it
+    #[arg(long, value_name = "ID")]
+    snapshot: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// To be read, by people and models.
+    #[value(alias = "md")]
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    /// Everything.
+    All,
+    /// Specifications, contracts and recorded decisions, and nothing else.
+    #[value(alias = "governing_docs_only")]
+    GoverningDocsOnly,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    context_pack: Pack,
+}
+
+#[derive(Deserialize)]
+struct Pack {
+    text: String,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "context", || Ok(())).await?;
+    repos::require_projects(session, &client, args.project.as_slice()).await?;
+    let (about, project) = about(&client, args).await?;
+    let Answer { context_pack: pack } = client.run(CONTEXT, variables(args, &about, project.as_deref())).await?;
+    Ok(session.terminal.line(plain(&pack.text))?)
+}
+
+/// What is asked about, and the project of a path.
+async fn about(client: &Client, args: &Args) -> Result<(Value, Option<String>)> {
+    let what = args.what.trim();
+    if !is_place(what) {
+        return Ok((json!({ "query": what }), args.project.clone()));
+    }
+    Ok(match place::find(client, what, args.project.as_deref()).await? {
+        Place::Reference(reference) => (json!({ "ref": reference, "rev": args.rev }), args.project.clone()),
+        Place::Code(code) => {
+            let about = json!({
+                "path": code.path,
+                "line": code.lines.map(|lines| lines.0),
+                "endLine": code.lines.map(|lines| lines.1),
+                "symbol": code.symbol,
+                "rev": args.rev,
+            });
+            (about, code.project)
+        }
+    })
+}
+
+/// Whether a text names code or an item, and is no question: one word that has a `/`, `:` or `#` in it, is the name of a
+/// file here, or reads as a reference.
+fn is_place(text: &str) -> bool {
+    if std::path::Path::new(text).is_file() {
+        return true;
+    }
+    if text.is_empty() || text.contains(char::is_whitespace) {
+        return false;
+    }
+    let numbered = text.strip_prefix(['#', '!']).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let sha = text.strip_prefix('@').unwrap_or(text);
+    let named = text.rsplit_once([':', '#']).is_some_and(|(path, rest)| !path.is_empty() && !rest.is_empty());
+    // `and/or` is no path, `src/and` may be one: a path has a file's name or names of its own.
+    let is_path =
+        text.contains('/') && !text.contains("://") && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
+    let reference = matches!(
+        text.parse::<NodeId>(),
+        Ok(NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. })
+    );
+    let hex = is_sha(sha) && sha.bytes().any(|byte| byte.is_ascii_digit());
+    numbered || hex || reference || is_path || (named && !text.contains("::"))
+}
+
+fn variables(args: &Args, about: &Value, project: Option<&str>) -> Value {
+    let format = match args.format {
+        Format::Markdown => "MARKDOWN",
+        Format::Json => "JSON",
+    };
+    let mode = match args.mode {
+        Mode::All => "ALL",
+        Mode::GoverningDocsOnly => "GOVERNING_DOCS_ONLY",
+    };
+    json!({
+        "about": about,
+        "filter": {
+            "kinds": args.kinds.iter().map(|kind| kind.api_name()).collect::<Vec<_>>(),
+            "author": args.author,
+            "after": args.after,
+            "before": args.before,
+            "project": project,
+        },
+        "options": {
+            "tokens": args.tokens,
+            "format": format,
+            "mode": mode,
+            "pathPrefix": args.path,
+            "diffs": !args.no_diffs,
+            "tests": !args.no_tests,
+            "snapshot": args.snapshot,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_questions_and_names_are_places() {
+        for place in [
+            "src/auth.rs:42",
+            "src/auth.rs:42-60",
+            "auth.rs:42",
+            "src/auth.rs#login",
+            "src/auth.rs",
+            "#12",
+            "!7",
+            "@1a2b3c4",
+            "1a2b3c4d",
+            "acme/shop!7",
+            "acme/shop@1a2b3c4",
+            "acme/shop:src/a.rs#login",
+        ] {
+            assert!(is_place(place), "{place}");
+        }
+        for question in [
+            "why do tokens expire",
+            "authentication",
+            "secp256k1_ecdsa_verify",
+            "Session::login",
+            "defaced",
+            "why src/auth.rs:42",
+            "https://example.com/x",
+            "what about acme/shop!7",
+            "why:",
+        ] {
+            assert!(!is_place(question), "{question}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Context packs: what is in them, that they fit, that they are the same each time, and that they can be proved.
+
+use backstory_engine::{
+    Engine,
+    context::{About, ContextRequest, Source},
+    error::ErrorKind,
+    ledger::Branches,
+    model::{
+        commit::Sha,
+        digest::sha256_hex,
+        document_type::DocumentType,
+        filter::{DocumentKind, Filter},
+        pack::{ContextPack, Format, Mode, Section, chunk::ChunkRef, in_order, render},
+    },
+    tokens,
+    trace::Target,
+};
+use expect_test::{expect, expect_file};
+use serde_json::Value;
+
+use crate::{
+    support::{Indexed, Origin, PROJECT, Sandbox, settings},
+    trace::world::{self, World},
+};
+
+fn request(about: About) -> ContextRequest {
+    ContextRequest {
+        about,
+        filter: Filter::default(),
+        path: None,
+        mode: Mode::All,
+        format: Format::Markdown,
+        tokens: 20_000,
+        diffs: true,
+        tests: true,
+        snapshot: None,
+    }
+}
+
+fn question(text: &str) -> ContextRequest {
+    request(About::Query(text.to_owned()))
+}
+
+fn place(target: Target) -> ContextRequest {
+    let filter = Filter { project: Some(world::SHOP.to_owned()), ..Filter::default() };
+    ContextRequest { filter, ..request(About::Target { target, rev: None }) }
+}
+
+fn line_42() -> ContextRequest {
+    place(Target::Lines { path: world::TOKEN.to_owned(), lines: Some((42, 42)) })
+}
+
+/// A pack as it is printed, without what differs from run to run.
+fn told(world: &World, pack: &ContextPack) -> String {
+    let text = render(pack).replace(&world.forge.url, "FORGE");
+    let (body, _) = text.rsplit_once("\n---\n").unwrap();
+    format!("{body}\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_reads() {
+    let world = World::new().await;
+    let asked = world.engine.context(question("why is a clock skew accepted when tokens expire")).await.unwrap();
+    expect_file!["context/question.md"].assert_eq(&told(&world, &asked));
+    let line = world.engine.context(line_42()).await.unwrap();
+    expect_file!["context/line.md"].assert_eq(&told(&world, &line));
+    let issue = world.engine.context(place(Target::Node("acme/shop#1".parse().unwrap()))).await.unwrap();
+    expect_file!["context/issue.md"].assert_eq(&told(&world, &issue));
+    let bare = ContextRequest { diffs: false, tests: false, ..line_42() };
+    let bare = world.engine.context(bare).await.unwrap();
+    assert!(bare.important_diffs.is_empty() && bare.related_tests.is_empty() && !line.important_diffs.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_manifest_says_what_was_read() {
+    let world = World::new().await;
+    let wanted = ContextRequest { format: Format::Json, ..question("why is a clock skew accepted when tokens expire") };
+    let pack = world.engine.context(wanted).await.unwrap();
+    let json: Value = serde_json::from_str(&render(&pack)).unwrap();
+    let mut manifest = json["manifest"].clone();
+    assert_eq!(manifest["snapshot"], json["metadata"]["snapshot"]);
+    assert_eq!(manifest["timestamp"], json["metadata"]["generated_at"]);
+    for chunk in json["retrieved"].as_array().unwrap() {
+        let hash = sha256_hex(chunk["text"].as_str().unwrap());
+        let is_it = |known: &&Value| known["id"] == chunk["chunk_id"] && known["content_hash"] == hash.as_str();
+        assert!(manifest["chunks"].as_array().unwrap().iter().any(|known| is_it(&known)), "{chunk}");
+        for field in ["chunk_id", "document", "document_type", "repository", "lines", "score"] {
+            assert!(!chunk[field].is_null(), "{field} of {chunk}");
+        }
+        assert!(chunk["url"].is_string() || chunk["commit"].is_string() && chunk["path"].is_string(), "{chunk}");
+    }
+    for (field, shown) in [("id", "ID"), ("snapshot", "SNAPSHOT"), ("timestamp", "TIME")] {
+        assert!(manifest[field].is_string(), "{field}");
+        manifest[field] = shown.into();
+    }
+    // Ids and hashes are told apart above; which items they are of is told here.
+    for list in ["items", "chunks"] {
+        for of in manifest[list].as_array_mut().unwrap() {
+            assert_eq!(of["content_hash"].as_str().unwrap().len(), 64);
+            of["content_hash"] = "HASH".into();
+            if list == "chunks" {
+                assert_eq!(of["id"].as_str().unwrap().len(), 64);
+                of["id"] = "ID".into();
+            }
+        }
+    }
+    expect_file!["context/manifest.json"].assert_eq(&(serde_json::to_string_pretty(&manifest).unwrap() + "\n"));
+    assert!(pack.retrieved.is_sorted_by(|a, b| in_order(a, b).is_le()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn never_more_tokens_than_asked_for() {
+    let world = World::new().await;
+    let mut random = fastrand::Rng::with_seed(7);
+    let words: Vec<&str> =
+        "why token expire session Redis clock skew {\"} ```` verify_expiry müde 時計 algorithm \u{1f980} cookie\nmobile the a"
+            .split(' ')
+            .collect();
+    let (mut full, mut asked) = (0, 0);
+    for _ in 0..60 {
+        let text: Vec<&str> = (0..random.usize(1..40)).map(|_| words[random.usize(0..words.len())]).collect();
+        let tokens = *random.choice(&[200, 211, 250, 400, 999, 1000, 1500, 4000]).unwrap();
+        let format = if random.bool() { Format::Json } else { Format::Markdown };
+        let about = if random.u8(0..5) == 0 { line_42() } else { question(&text.join(" ")) };
+        let pack = world.engine.context(ContextRequest { tokens, format, ..about }).await.unwrap();
+        let count = tokens::count(&(render(&pack) + "\n"));
+        assert!(count <= tokens, "{count} of {tokens} for {}", text.join(" "));
+        assert_eq!(count, pack.metadata.token_count);
+        asked += usize::from(tokens >= 1000);
+        full += usize::from(tokens >= 1000 && count * 10 >= tokens * 7);
+    }
+    assert!(full * 2 > asked, "most of the budget is used: {full} of {asked}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_passage_can_be_proved() {
+    let mut world = World::new().await;
+    let pack = world.engine.context(line_42()).await.unwrap();
+    let kinds: std::collections::BTreeSet<DocumentType> = pack.retrieved.iter().map(|of| of.document_type).collect();
+    for kind in [DocumentType::Code, DocumentType::MergeRequest, DocumentType::Discussion, DocumentType::Commit] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    for chunk in &pack.retrieved {
+        let proof = world.engine.prove(&chunk.reference()).await.unwrap();
+        assert!(proof.holds && proof.chunk_id == chunk.chunk_id, "{chunk:?} {proof:?}");
+        assert_eq!(proof.source, if chunk.path.is_some() { Source::Clone } else { Source::Ledger });
+        let other = ChunkRef { text_hash: sha256_hex("something else"), ..chunk.reference() };
+        assert!(!world.engine.prove(&other).await.unwrap().holds);
+    }
+    // What stood in a file stands there for ever at that commit, though the file is another now.
+    let code = pack.retrieved.iter().find(|of| of.path.as_deref() == Some(world::TOKEN)).unwrap().reference();
+    world.move_expiry().await;
+    assert!(world.engine.prove(&code).await.unwrap().holds);
+    let gone = ChunkRef { document: "acme/shop#4711".into(), path: None, commit: None, ..code.clone() };
+    assert_eq!(world.engine.prove(&gone).await.unwrap().text, None);
+    let nowhere = ChunkRef { path: Some("no/such.rs".into()), ..code.clone() };
+    assert_eq!(world.engine.prove(&nowhere).await.unwrap().text, None);
+    for wrong in [
+        ChunkRef { lines: (0, 1), ..code.clone() },
+        ChunkRef { commit: None, ..code.clone() },
+        ChunkRef { document: "no reference!".into(), path: None, ..code },
+    ] {
+        assert_eq!(world.engine.prove(&wrong).await.unwrap_err().kind, ErrorKind::Invalid);
+    }
+}
+
+/// A repository with documents that govern and others.
+fn governed() -> Origin {
+    let mut origin = Origin::new();
+    origin.write(
+        "docs/adr/0001-errors.md",
+        "# Errors\n\nErrors must be reported with a code, because clients read codes.\n",
+    );
+    origin.write("docs/spec/errors.md", "# Reporting errors\n\nAn error has a code and a message.\n");
+    origin.write("docs/contracts/api.md", "# Errors of the API\n\nEvery error answer holds the code.\n");
+    origin.write("docs/guide.md", "# Errors\n\nHow errors are reported with a code, by example.\n");
+    origin.write(
+        "src/errors.rs",
+        "/// Reports an error with its code.\npub fn report(code: u32) -> u32 {\n    code\n}\n",
+    );
+    origin.commit("Report errors with a code");
+    origin
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_governs_comes_first_and_may_come_alone() {
+    let origin = governed();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let asked = question("how must errors be reported with a code");
+    let types =
+        |pack: &ContextPack| pack.retrieved.iter().map(|of| of.document_type.as_str()).collect::<Vec<_>>().join(" ");
+    let all = indexed.engine.context(asked.clone()).await.unwrap();
+    expect!["spec contract adr doc code commit"].assert_eq(&types(&all));
+    let governing = ContextRequest { mode: Mode::GoverningDocsOnly, ..asked.clone() };
+    let governing = indexed.engine.context(governing).await.unwrap();
+    expect!["spec contract adr"].assert_eq(&types(&governing));
+    let nothing_else = [Section::KeyItems, Section::CodeContext, Section::ImportantDiffs, Section::DesignNotes];
+    assert!(nothing_else.iter().all(|section| !governing.manifest.counts.contains_key(section)));
+    // Below a prefix.
+    let below = ContextRequest { path: Some("./src".into()), ..asked.clone() };
+    let below = indexed.engine.context(below).await.unwrap();
+    expect!["code commit"].assert_eq(&types(&below));
+    let kinds = Filter { kinds: vec![DocumentKind::Commit], ..Filter::default() };
+    let commits = indexed.engine.context(ContextRequest { filter: kinds, ..asked.clone() }).await.unwrap();
+    expect!["commit"].assert_eq(&types(&commits));
+    // Two that exclude each other find nothing, and say so.
+    let issues = Filter { kinds: vec![DocumentKind::Issue], ..Filter::default() };
+    let none = ContextRequest { filter: issues, mode: Mode::GoverningDocsOnly, ..asked };
+    let none = indexed.engine.context(none).await.unwrap();
+    expect!["The index has no specification, contract or recorded decision that answers the question."]
+        .assert_eq(&none.summary);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_bytes_each_time_also_after_a_restart() {
+    let origin = governed();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let asked = ContextRequest { format: Format::Json, ..question("errors with a code") };
+    let lines = Target::Lines { path: "src/errors.rs".into(), lines: Some((2, 3)) };
+    let filter = Filter { project: Some(PROJECT.into()), ..Filter::default() };
+    let code = ContextRequest { filter, ..request(About::Target { target: lines, rev: None }) };
+    let both = async |engine: &Engine| {
+        let (one, other) = (engine.context(asked.clone()).await.unwrap(), engine.context(code.clone()).await.unwrap());
+        (render(&one), render(&other))
+    };
+    let first = both(&indexed.engine).await;
+    assert_eq!(first, both(&indexed.engine).await);
+    let named = ContextRequest { snapshot: Some(indexed.engine.state().await.unwrap().id), ..asked.clone() };
+    assert_eq!(first.0, render(&indexed.engine.context(named).await.unwrap()));
+    let Indexed { data, engine } = indexed;
+    drop(engine);
+    let engine = Engine::open(data.path(), settings()).await.unwrap();
+    assert_eq!(first, both(&engine).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_requests_are_refused() {
+    let mut origin = governed();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let asked = question("errors");
+    let refused = async |request: ContextRequest| {
+        let error = indexed.engine.context(request).await.unwrap_err();
+        format!("{:?}: {error}", error.kind)
+    };
+    let old = indexed.engine.state().await.unwrap().id;
+    origin.write("docs/guide.md", "# Other\n").commit("Say something else");
+    indexed.sync().await;
+    let new = indexed.engine.state().await.unwrap().id;
+    let mut said = Vec::new();
+    for wrong in [
+        ContextRequest { tokens: 199, ..asked.clone() },
+        ContextRequest { tokens: 100_001, ..asked.clone() },
+        question(" "),
+        question(&"x".repeat(2001)),
+        ContextRequest { path: Some("/".into()), ..asked.clone() },
+        ContextRequest { snapshot: Some("nonsense".into()), ..asked.clone() },
+        ContextRequest { snapshot: Some("0123456789abcdef".into()), ..asked.clone() },
+        ContextRequest { filter: Filter { project: Some("no/such".into()), ..Filter::default() }, ..asked.clone() },
+        request(About::Target { target: Target::Lines { path: "no/such.rs".into(), lines: None }, rev: None }),
+    ] {
+        said.push(refused(wrong).await);
+    }
+    expect_file!["context/errors.txt"].assert_eq(&(said.join("\n") + "\n"));
+    let stale = refused(ContextRequest { snapshot: Some(old.clone()), ..asked }).await;
+    assert!(stale.starts_with("Conflict") && stale.contains(&old) && stale.contains(&new), "{stale}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_in_no_pack() {
+    let mut origin = Origin::new();
+    let key =
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAvUJ4zQ4V3mmRlzC8Y1V7uT3GQm\n-----END RSA PRIVATE KEY-----\n";
+    let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
+    origin.write(
+        "src/keys.py",
+        format!("# The signing key of the shop\nKEY = \"\"\"{key}\"\"\"\n\ndef sign(text):\n    return text\n"),
+    );
+    origin.write(
+        "src/forge.py",
+        format!("# The token of the forge\nTOKEN = \"{token}\"\n\ndef fetch(url):\n    return url\n"),
+    );
+    let sha: Sha = origin.commit("Sign with the key and fetch with the token");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    for about in [
+        question("signing key and token of the forge"),
+        request(About::Target {
+            target: Target::Lines { path: "src/forge.py".into(), lines: Some((1, 2)) },
+            rev: None,
+        }),
+        request(About::Target { target: Target::Lines { path: "src/keys.py".into(), lines: Some((2, 4)) }, rev: None }),
+        request(About::Target { target: Target::Node(format!("{PROJECT}@{sha}").parse().unwrap()), rev: None }),
+    ] {
+        let text = render(&indexed.engine.context(about).await.unwrap());
+        assert!(!text.contains(&token) && !text.contains("MIIEow"), "{text}");
+    }
+}
+
+#[test]
+fn the_command_line_prints_the_pack() {
+    let origin = governed();
+    let sandbox = Sandbox::indexed(&origin);
+    let text = sandbox.run(&["context", "how are errors reported", "--tokens", "800"]).ok();
+    assert!(text.stdout.starts_with("# Context: how are errors reported\n"), "{text:?}");
+    assert!(tokens::count(&text.stdout) <= 800);
+    assert_eq!(text.stdout, sandbox.run(&["context", "how are errors reported", "--tokens", "800"]).ok().stdout);
+    let json = sandbox.run(&["context", "src/errors.rs#report", "--format", "json", "--no-diffs", "--no-tests"]).ok();
+    assert_eq!(json.json()["metadata"]["query"], "src/errors.rs#report");
+    assert_eq!(json.json()["code_context"][0]["entity"], "report");
+    assert!(tokens::count(&json.stdout) <= 4000);
+    let governing =
+        sandbox.run(&["context", "errors", "--mode", "governing-docs-only", "--format", "json"]).ok().json();
+    let types: Vec<&Value> = governing["retrieved"].as_array().unwrap().iter().map(|of| &of["document_type"]).collect();
+    assert_eq!(types, ["spec", "contract", "adr"]);
+    let wrong = sandbox.run(&["context", "errors", "--snapshot", "0000"]);
+    expect!["there is no snapshot 0000; 'backstory snapshots list' shows those that are kept"]
+        .assert_eq(wrong.error(1));
+    let server = sandbox.serve();
+    let there = sandbox.run(&["context", "how are errors reported", "--tokens", "800"]).ok();
+    assert!(there.stdout.starts_with("# Context: how are errors reported\n"), "{there:?}");
+    drop(server);
+}
