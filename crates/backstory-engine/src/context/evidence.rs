@@ -1,6 +1,6 @@
 //! What was found: the chain of a trace, the hits of a search, and what is directly linked to the best of them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use backstory_model::{
     document_type::DocumentType,
@@ -18,7 +18,7 @@ use super::{About, ContextRequest};
 use crate::{
     Engine,
     error::Result,
-    search::{MAX_LIMIT, MAX_QUERY, SearchRequest},
+    search::{Hit, MAX_LIMIT, MAX_QUERY, SearchRequest},
     snapshot::State,
     trace::{Step, Target, Trace, TraceRequest},
 };
@@ -39,6 +39,8 @@ const LINKED: f32 = 0.7;
 const BESIDE_TRACE: f32 = 0.6;
 /// What each step of a trace is worth less than the one before it, and the least.
 const STEP: (f32, f32) = (0.03, 0.7);
+/// What a part of a hit is worth of the whole.
+const PART: f32 = 0.95;
 /// Commits of a search whose paths are looked at.
 const CHECKED_COMMITS: usize = 40;
 
@@ -173,8 +175,7 @@ impl Engine {
         let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
         let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
         let mut commits = 0;
-        for hit in found.hits {
-            let document = hit.document;
+        for (document, score, hint, by_meaning) in self.with_parts(found.hits).await? {
             let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
             if known.contains(&document.id) {
                 continue;
@@ -197,14 +198,38 @@ impl Engine {
             evidence.found.push(Found {
                 document_type,
                 document,
-                relevance: (hit.score / best).clamp(0.0, 1.0) * worth,
-                hint: Some(hit.snippet),
-                by_meaning: hit.parts.contains_key("semantic"),
+                relevance: (score / best).clamp(0.0, 1.0) * worth,
+                hint: Some(hint),
+                by_meaning,
                 links: vec![],
             });
         }
         evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
         Ok(())
+    }
+
+    /// The hits, each followed by the discussions, commits and parts that speak for it, with what they are worth and
+    /// their words.
+    async fn with_parts(&self, hits: Vec<Hit>) -> Result<Vec<(StoredDocument, f32, String, bool)>> {
+        let passages = hits.iter().flat_map(|hit| &hit.passages).map(|passage| passage.document.clone());
+        let parts: Vec<String> = passages.collect::<BTreeSet<_>>().into_iter().collect();
+        let parts: HashMap<String, StoredDocument> =
+            self.index().documents(&parts).await?.into_iter().map(|part| (part.id.clone(), part)).collect();
+        let mut all: Vec<(StoredDocument, f32, String, bool)> = Vec::new();
+        for hit in hits {
+            let by_meaning = hit.parts.get("semantic").is_some_and(|part| *part > 0.0);
+            let mut seen = HashSet::from([hit.document.id.clone()]);
+            let (score, passages) = (hit.score, hit.passages);
+            all.push((hit.document, score, hit.snippet, by_meaning));
+            for passage in passages {
+                if let Some(part) = parts.get(&passage.document)
+                    && seen.insert(passage.document)
+                {
+                    all.push((part.clone(), score * PART, passage.text, passage.similarity > 0.0));
+                }
+            }
+        }
+        Ok(all)
     }
 
     async fn changes_below(&self, document: &StoredDocument, prefix: &str) -> Result<bool> {

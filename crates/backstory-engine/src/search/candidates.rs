@@ -15,15 +15,15 @@ use crate::{Engine, error::Result};
 
 /// Documents that text search proposes: of conversations, which tell reasons, and of commits and code, which would
 /// crowd them out.
-const LEXICAL_CANDIDATES: [usize; 2] = [150, 60];
-/// The same of vector search.
-const SEMANTIC_CANDIDATES: [usize; 2] = [60, 40];
+const LEXICAL_CANDIDATES: [usize; 2] = [150, 30];
+/// Documents that vector search proposes, of all kinds: it takes as long for many as for few.
+const SEMANTIC_CANDIDATES: usize = 150;
 /// Of each leg, how many documents of conversations are read,
 const CONVERSATIONS: usize = 60;
 /// how many commits,
-const COMMITS: usize = 25;
+const COMMITS: usize = 12;
 /// and how many of code and documents.
-const CODE: usize = 25;
+const CODE: usize = 12;
 
 /// What the legs found, the best first.
 pub(super) struct Found {
@@ -55,9 +55,8 @@ impl Engine {
             }
             match self.embedder().embed_query(&request.query).await {
                 Ok(vector) => {
-                    let filters = by_class(candidate_filter(&request.filter), SEMANTIC_CANDIDATES);
-                    let searches = filters.iter().map(|(filter, limit)| index.semantic(&vector, filter, *limit));
-                    try_join_all(searches).await.map(|hits| Ok((vector.clone(), hits.concat())))
+                    let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
+                    hits.map(|hits| Ok((vector, hits)))
                 }
                 Err(error) => Ok(Err(error)),
             }

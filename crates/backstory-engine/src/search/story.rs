@@ -6,7 +6,7 @@ use backstory_model::{
     commit::Sha,
     edge::Edge,
     filter::{DocumentKind, Filter},
-    id::{NodeId, ThreadKind},
+    id::{NodeId, ThreadId, ThreadKind},
     terms::Weights,
 };
 use backstory_store::{graph::Direction, index::DocumentFacts};
@@ -15,8 +15,12 @@ use super::{Member, Order, candidates::meets, evidence::Candidate, facts_of, id_
 use crate::{Engine, error::Result};
 
 /// Hits whose place in the graph is looked up.
-const LOOKED_UP: usize = 30;
-/// The strongest hits, whose neighbours gain.
+const LOOKED_UP: usize = 20;
+/// Commits whose merge request is looked up, the strongest.
+const CARRIED: usize = 12;
+/// Deepest nesting of merges that is followed.
+const MAX_MERGES: usize = 2;
+/// The strongest hits, whose neighbours gain where that counts.
 const SEEDS: usize = 5;
 /// Neighbours of one node that are followed.
 const MAX_NEIGHBOURS: usize = 200;
@@ -111,7 +115,8 @@ impl Engine {
         looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
         let named = order.understood.named.clone();
         let engine = self.clone();
-        let links = self.blocking(move || engine.links(&looked_up, &named)).await?;
+        let seeds = if order.weights().relationship > 0.0 { SEEDS } else { 0 };
+        let links = self.blocking(move || engine.links(&looked_up, &named, seeds)).await?;
         let mut neighbours = HashMap::new();
         for (id, (gain, edge, other)) in &links.near {
             if let Some(candidate) = candidates.get_mut(id) {
@@ -158,14 +163,13 @@ impl Engine {
                 NodeId::Commit { project, sha } => Some((project, sha.parse().ok()?)),
                 _ => None,
             })
-            .take(LOOKED_UP)
+            .take(CARRIED)
             .collect();
         let engine = self.clone();
         let carriers = self.blocking(move || {
             let carrier = |(project, sha): (String, Sha)| {
-                let carrier = engine.carriers(&project, sha)?.into_iter().next();
-                Ok(carrier
-                    .map(|carrier| (NodeId::commit(&project, &sha.to_string()).to_string(), carrier.id.to_string())))
+                let commit = NodeId::commit(&project, &sha.to_string());
+                Ok(engine.carrier(&commit)?.map(|carrier| (commit.to_string(), carrier.to_string())))
             };
             commits.into_iter().filter_map(|commit| carrier(commit).transpose()).collect::<Result<Vec<_>>>()
         });
@@ -185,7 +189,26 @@ impl Engine {
         Ok((candidates, carried))
     }
 
-    fn links(&self, ids: &[NodeId], named: &[NodeId]) -> Result<Links> {
+    /// The merge request that a commit was merged as, or that brought it in. What traces tell besides, of requests whose
+    /// commits were rewritten, would take longer than the search.
+    fn carrier(&self, commit: &NodeId) -> Result<Option<ThreadId>> {
+        let graph = self.graph();
+        let mut commit = commit.clone();
+        for _ in 0..=MAX_MERGES {
+            for end in graph.edges(&commit, Direction::In, Some(Edge::MergedAs))? {
+                if let NodeId::Thread(id) = end.other {
+                    return Ok(Some(id));
+                }
+            }
+            let merges = graph.edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
+            let Some(merge) = merges.into_iter().next() else { break };
+            commit = merge.other;
+        }
+        Ok(None)
+    }
+
+    /// `seeds` is how many of the hits let their neighbours gain.
+    fn links(&self, ids: &[NodeId], named: &[NodeId], seeds: usize) -> Result<Links> {
         let graph = self.graph();
         let mut links = Links::default();
         for id in ids {
@@ -202,7 +225,7 @@ impl Engine {
                 _ => {}
             }
         }
-        let strongest = ids.iter().take(SEEDS).map(|id| (id, NEAR_STRONG));
+        let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));
         for (id, gain) in named.iter().map(|id| (id, NEAR_NAMED)).chain(strongest) {
             for direction in [Direction::Out, Direction::In] {
                 for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {

@@ -4,8 +4,8 @@ mod chats;
 mod repositories;
 mod runs;
 mod schema;
-mod written;
 mod snapshots;
+mod written;
 
 use std::{
     cell::RefCell,
@@ -22,8 +22,8 @@ use zstd::bulk::{Compressor, Decompressor};
 pub use chats::{Chat, Message, NewMessage, Role};
 pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
-pub use written::Written;
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
+pub use written::Written;
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 const ZSTD_LEVEL: i32 = 3;

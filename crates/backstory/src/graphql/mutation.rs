@@ -9,8 +9,8 @@ use super::{
     names::Projection,
     page::QUERY,
     repository::{self, Repository},
-    summary::{self, Summary},
     snapshot::{self, Snapshot},
+    summary::{self, Summary},
     task::Task,
 };
 
