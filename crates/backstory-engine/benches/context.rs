@@ -23,9 +23,10 @@ use backstory_engine::{
     model::{
         filter::Filter,
         pack::{Format, Mode, render},
+        score::Profile,
     },
-    search::{Mode as SearchMode, SearchRequest},
-    settings::{Ranking, Settings},
+    search::SearchRequest,
+    settings::Settings,
     tokens,
     trace::Target,
 };
@@ -43,7 +44,8 @@ fn settings() -> Settings {
         forges: vec![],
         repositories: Default::default(),
         embedding: embed::Settings::default(),
-        ranking: Ranking::Weighted { semantic: 0.5, lexical: 0.5 },
+        ranking: Profile::Default.into(),
+        llm: None,
         snapshots: Default::default(),
     }
 }
@@ -122,9 +124,8 @@ async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
     let titles: Vec<String> = engine
         .search(SearchRequest {
             query: "fix add test change remove use make check".into(),
-            filter: Filter::default(),
-            mode: SearchMode::Hybrid,
             limit: 100,
+            ..Default::default()
         })
         .await?
         .hits

@@ -170,7 +170,7 @@ fn parts_of(kinds: &[DocumentKind]) -> Vec<DocumentKind> {
 }
 
 /// A filter apart for conversations and for everything else, each with its limit, of those that it lets through.
-fn by_class(filter: Filter, limits: [usize; 2]) -> Vec<(Filter, usize)> {
+fn by_class(filter: &Filter, limits: [usize; 2]) -> Vec<(Filter, usize)> {
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
     let (conversations, others): (Vec<_>, Vec<_>) =
         DocumentKind::ALL.into_iter().filter(wanted).partition(|kind| is_conversation(*kind));
@@ -188,7 +188,7 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let candidates = candidate_filter(filter);
     let narrowed = filter.author.is_some() || filter.after.is_some() || filter.before.is_some();
     if !narrowed || !wants_threads(filter) {
-        return by_class(candidates, LEXICAL_CANDIDATES);
+        return by_class(&candidates, LEXICAL_CANDIDATES);
     }
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
     let (parts, whole): (Vec<_>, Vec<_>) = DocumentKind::ALL.into_iter().partition(|kind| kind.is_part());
@@ -196,7 +196,7 @@ fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let added = parts_of(&filter.kinds);
     let parts = parts.into_iter().filter(|kind| wanted(kind) || added.contains(kind)).collect();
     let apart = [Filter { kinds: whole, ..filter.clone() }, Filter { kinds: parts, ..candidates }];
-    apart.into_iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
+    apart.iter().flat_map(|filter| by_class(filter, LEXICAL_CANDIDATES)).collect()
 }
 
 pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {

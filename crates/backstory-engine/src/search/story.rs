@@ -212,17 +212,13 @@ impl Engine {
         let graph = self.graph();
         let mut links = Links::default();
         for id in ids {
-            match id {
-                NodeId::Thread(thread) => {
-                    let direction = match thread.kind {
-                        ThreadKind::MergeRequest => Direction::Out,
-                        ThreadKind::Issue => Direction::In,
-                    };
-                    for end in graph.edges(id, direction, Some(Edge::Closes))? {
-                        links.same.push((id_of(id), id_of(&end.other), Edge::Closes.name()));
-                    }
-                }
-                _ => {}
+            let NodeId::Thread(thread) = id else { continue };
+            let direction = match thread.kind {
+                ThreadKind::MergeRequest => Direction::Out,
+                ThreadKind::Issue => Direction::In,
+            };
+            for end in graph.edges(id, direction, Some(Edge::Closes))? {
+                links.same.push((id_of(id), id_of(&end.other), Edge::Closes.name()));
             }
         }
         let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));
