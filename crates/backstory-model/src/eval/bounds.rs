@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(wrong(json!({ "fused": { "mrr": 74 } })), "the bound fused mrr is no number from 0 to 1");
         assert_eq!(
             wrong(json!({ "fuse": { "mrr": 0.7 } })),
-            "the bound fuse mrr is of no leg that there is: lexical, semantic, graph, fused, refusal"
+            "the bound fuse mrr is of no leg that there is: lexical, semantic, graph, rrf, fused, refusal"
         );
         assert_eq!(
             wrong(json!({ "fused": { "map": 0.7 } })),

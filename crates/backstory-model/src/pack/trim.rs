@@ -72,7 +72,7 @@ mod tests {
         let text = "One two three. Four five!\nSix seven eight nine. Ten eleven twelve";
         assert_eq!(clip(text, 20, &words), text);
         assert_eq!(clip(text, 11, &words), "One two three. Four five!\nSix seven eight nine. …");
-        assert_eq!(clip(text, 7, &words), "One two three. Four five! …");
+        assert_eq!(clip(text, 7, &words), "One two three. Four five!\n…");
         assert_eq!(clip(text, 4, &words), "One two three. …");
         assert_eq!(clip(text, 3, &words), "One two…");
         assert_eq!(clip("1.5 is a number. And this", 5, &words), "1.5 is a number. …");
