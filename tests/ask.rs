@@ -305,3 +305,14 @@ fn an_edited_text_and_a_moved_line_are_told_apart_from_lost_ones() {
     let (code, said) = at(&"0".repeat(40), file["lines"].clone());
     assert_eq!(code, 1, "{said}");
 }
+
+#[test]
+fn what_a_question_names_must_be_there() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let missing = |question: &str| ask(&sandbox, question)["refusal"]["missing"].clone();
+    assert_eq!(ask(&sandbox, "What was decided in !2?")["answered"], true);
+    assert_eq!(missing("What was decided in !99?"), serde_json::json!(["acme/shop!99 is not in the index"]));
+    let quoted = missing("Where was it said that \"Redis is the slowest of all stores\"?");
+    assert_eq!(quoted, serde_json::json!(["\u{201c}Redis is the slowest of all stores\u{201d} is said nowhere"]));
+}

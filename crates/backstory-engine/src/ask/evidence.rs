@@ -28,7 +28,7 @@ pub struct Asked {
     pub documents: u64,
     /// Issues, merge requests and commits that the question names and that are not there.
     pub absent: Vec<String>,
-    /// Whether it names one that is there: then that is what it is about.
+    /// Whether one that it names was read: then that is what it is about.
     pub named: bool,
     /// What stands in quotation marks in the question and in no story.
     pub unsaid: Vec<String>,

@@ -129,21 +129,20 @@ impl Engine {
         let scored = self.score(&read, &query, &asked.weights(), &stories, by_meaning).await;
         let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
         let named = self.named(&question, request.filter.project.as_deref()).await?;
-        let absent = self.absent(&named, &request.filter);
+        let read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
+        let absent = self.absent(named, &request.filter).await?;
         let unsaid = unsaid(&question, &stories);
-        let asked = Asked { named: named.len() > absent.len(), absent, unsaid, ..asked };
+        let asked = Asked { named: read, absent, unsaid, ..asked };
         let verdict = evidence::judge(&asked, &candidates);
         Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
     }
 
-    /// Those of the issues, merge requests and commits that are not there, or left out.
-    fn absent(&self, named: &[NodeId], filter: &Filter) -> Vec<String> {
-        let index = self.index();
-        let is_absent = |id: &String| {
-            let there = index.facts([id.as_str()]).remove(id.as_str());
-            there.is_none_or(|facts| is_excluded(filter, id, &facts))
-        };
-        named.iter().map(ToString::to_string).filter(is_absent).collect()
+    /// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
+    /// request has no document, but the graph knows it.
+    async fn absent(&self, named: Vec<NodeId>, filter: &Filter) -> Result<Vec<String>> {
+        let known = self.known(named.clone()).await?;
+        let absent = named.into_iter().filter(|id| !known.contains(id) || filter.exclude.contains(&id.to_string()));
+        Ok(absent.map(|id| id.to_string()).collect())
     }
 
     /// The words of a question and how many documents have each.
