@@ -4,6 +4,7 @@ use backstory_model::{
     document::{Document, Part},
     entity::State,
     filter::{DocumentKind, Filter},
+    terms::QueryTerms,
 };
 use backstory_store::index::Index;
 use proptest::prelude::*;
@@ -219,10 +220,13 @@ async fn best_passage_stands_for_its_document() {
     assert_eq!(index.coverage().passages, 4);
     let hits = index.semantic(&vector("Long dogs"), &everything(), 10).await.unwrap();
     assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["a/b#1", "a/b#2"]);
-    let passages = index.passages_of(&vector("Long dogs"), &["a/b#1", "a/b#404"]).await.unwrap();
+    let query = QueryTerms::of("fish, dogs");
+    let passages = index.compare(&vector("Long dogs"), &query, &["a/b#1", "a/b#404"]);
     assert_eq!(passages.len(), 3);
     let nearest = passages.iter().max_by(|a, b| a.similarity.total_cmp(&b.similarity)).unwrap();
-    assert_eq!((nearest.document.as_str(), nearest.text.as_str()), ("a/b#1", "Long\n\ndogs"));
+    assert_eq!((nearest.document.as_str(), nearest.found), ("a/b#1", 0b10));
+    assert!((nearest.similarity - 1.0).abs() < 2e-3, "{}", nearest.similarity);
+    assert_eq!(index.passage_texts(&[nearest.id]).await.unwrap()[&nearest.id], "Long\n\ndogs");
     assert!((hits[0].score - 1.0).abs() < 1e-3, "{}", hits[0].score);
     assert!(hits[1].score < hits[0].score && hits[1].score > 0.0);
 

@@ -11,6 +11,12 @@ const MAX_WORD: usize = 100;
 pub const MAX_QUERY_TERMS: usize = 64;
 /// Most different terms of one document that are counted.
 pub const MAX_DOCUMENT_TERMS: usize = 4096;
+/// Documents of a word from which on it can be common,
+const COMMON: u64 = 1000;
+/// and of how many documents it must be in one.
+const COMMON_SHARE: u64 = 10;
+/// Words that a query must have besides the common ones to do without those.
+const MIN_TELLING: usize = 2;
 /// Words whose stems are remembered.
 const MAX_REMEMBERED: usize = 100_000;
 
@@ -148,6 +154,16 @@ impl QueryTerms {
         if kept.is_empty() { query.to_owned() } else { kept.join(" ") }
     }
 
+    /// The query for a search by words that need not weigh every word: without those that are terms of more than
+    /// [`COMMON`] documents and of more than a [tenth](COMMON_SHARE) of all, while there are [others](MIN_TELLING) to go
+    /// by. Most of the time of a search goes into them, and they tell the least.
+    pub fn telling(&self, documents: u64, frequencies: &[u64]) -> Option<String> {
+        let is_common = |of: &u64| *of > COMMON && *of * COMMON_SHARE > documents;
+        let words = self.terms.iter().zip(frequencies).filter(|(term, _)| !term.part);
+        let telling: Vec<&str> = words.filter(|(_, of)| !is_common(of)).map(|(term, _)| term.word.as_str()).collect();
+        (telling.len() >= MIN_TELLING).then(|| telling.join(" "))
+    }
+
     /// Which of the terms a text has: bit `n` for the term `n`.
     pub fn found_in(&self, text: &str, cutter: &mut Terms) -> u64 {
         let mut found = 0;
@@ -163,6 +179,13 @@ impl QueryTerms {
             }
         }
         found
+    }
+
+    /// Which of the terms are among `terms`, which are in the order of their numbers: what [`found_in`](Self::found_in)
+    /// says of the text that they are [of](Terms::distinct).
+    pub fn found_among(&self, terms: &[TermId]) -> u64 {
+        let has = |(at, term): (usize, &QueryTerm)| u64::from(terms.binary_search(&term.id).is_ok()) << at;
+        self.terms.iter().enumerate().map(has).sum()
     }
 
     fn find_in_word(&self, word: &str, cutter: &mut Terms, found: &mut u64) {
@@ -343,12 +366,26 @@ mod tests {
         assert!(Weights::default().share(u64::MAX) == 0.0);
     }
 
+    #[test]
+    fn common_words_are_left_out_where_others_tell_more() {
+        let query = QueryTerms::of("scratch space removal of the context");
+        assert_eq!(query.telling(10_000, &[5, 1001, 200, 9000]).as_deref(), Some("scratch removal"));
+        assert_eq!(query.telling(10_000, &[5, 1001, 1200, 9000]), None);
+        assert_eq!(query.telling(900, &[5, 800, 200, 900]).as_deref(), Some("scratch space removal context"));
+    }
+
     proptest! {
         #[test]
         fn a_text_has_all_terms_of_itself(text in "[A-Za-z_0-9 .,]{0,200}") {
             let query = QueryTerms::of(&text);
             let expected = u64::MAX.checked_shr(64 - u32::try_from(query.terms.len()).unwrap()).unwrap_or(0);
             prop_assert_eq!(query.found_in(&text, &mut Terms::default()), expected);
+        }
+
+        #[test]
+        fn a_text_and_its_terms_are_found_alike(text in "[A-Za-z_0-9 .,]{0,200}", query in "[A-Za-z_0-9 ]{0,40}") {
+            let (query, mut cutter) = (QueryTerms::of(&query), Terms::default());
+            prop_assert_eq!(query.found_among(&cutter.distinct(&text)), query.found_in(&text, &mut cutter));
         }
 
         #[test]

@@ -13,6 +13,7 @@ use std::{path::Path, time::Instant};
 use backstory_model::{
     entity::State,
     filter::{DocumentKind, Filter},
+    terms::QueryTerms,
 };
 use backstory_store::index::{Index, ModelTag};
 use jiff::Timestamp;
@@ -74,7 +75,7 @@ async fn long_query(index: &Index, vocabulary: &Vocabulary) -> Outcome<()> {
 }
 
 async fn lookups(index: &Index) -> Outcome<()> {
-    let (mut documents, mut passages, mut facts) = (vec![], vec![], vec![]);
+    let [mut documents, mut compare, mut passages, mut facts] = [const { vec![] }; 4];
     for n in 0..QUERIES {
         let mut random = Random(n as u64);
         let ids: Vec<_> = (0..SHOWN).map(|_| format!("acme/shop#{}", random.below(THREADS / 2) * 2)).collect();
@@ -83,14 +84,18 @@ async fn lookups(index: &Index) -> Outcome<()> {
         documents.push(start.elapsed());
         let names: Vec<&str> = ids.iter().map(String::as_str).collect();
         let start = Instant::now();
-        index.passages_of(&vector(n as u64), &names).await?;
+        let compared = index.compare(&vector(n as u64), &QueryTerms::of("fix the build"), &names);
+        compare.push(start.elapsed());
+        let start = Instant::now();
+        index.passage_texts(&compared.iter().map(|passage| passage.id).collect::<Vec<_>>()).await?;
         passages.push(start.elapsed());
         let start = Instant::now();
         index.facts(names);
         facts.push(start.elapsed());
     }
     row("10 documents by id", &documents);
-    row("nearest passages of 10 documents", &passages);
+    row("passages of 10 documents compared", &compare);
+    row("their texts", &passages);
     row("facts of 10 documents", &facts);
     Ok(())
 }

@@ -1,16 +1,21 @@
 //! Which documents a search looks at closely.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use backstory_model::{
     filter::{DocumentKind, Filter},
     id::NodeId,
+    terms::Terms,
 };
-use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageHit, StoredPassage};
+use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageHit, PassageId};
 use futures::future::try_join_all;
 use jiff::Timestamp;
 
-use super::{LEXICAL_ONLY, Mode, SearchRequest, id_of};
+use super::{
+    LEXICAL_ONLY, Mode, SearchRequest,
+    evidence::{Measured, Scale, Text},
+    id_of,
+};
 use crate::{Engine, error::Result};
 
 /// Documents that text search proposes: of conversations, which tell reasons, and of commits and code, which would
@@ -76,18 +81,29 @@ impl Engine {
         Ok(found)
     }
 
-    /// The passages of documents; the text itself of those that have no vectors yet.
-    pub(super) async fn read_passages(&self, vector: &[f32], ids: &[String]) -> Result<Vec<StoredPassage>> {
+    /// Measures the passages of documents; the text itself of those that have no vectors yet.
+    pub(super) async fn measure(&self, scale: &Scale<'_>, vector: &[f32], ids: &[String]) -> Result<Vec<Measured>> {
         let index = self.index();
         let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut passages = index.passages_of(vector, &asked).await?;
-        let embedded: BTreeSet<&str> = passages.iter().map(|passage| passage.document.as_str()).collect();
+        let passages = index.compare(vector, scale.terms, &asked);
+        let mut measured: Vec<Measured> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
+        let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
         let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
         if !others.is_empty() {
+            let mut cutter = Terms::default();
             let texts = index.documents(&others).await?.into_iter();
-            passages.extend(texts.map(|of| StoredPassage { document: of.id, text: of.text, similarity: 0.0 }));
+            measured.extend(texts.map(|document| scale.document(document, &mut cutter)));
         }
-        Ok(passages)
+        Ok(measured)
+    }
+
+    /// The texts of passages.
+    pub(super) async fn texts(&self, passages: &[&Measured]) -> Result<HashMap<PassageId, String>> {
+        let stored = passages.iter().filter_map(|passage| match passage.text {
+            Text::Passage(id) => Some(id),
+            Text::Document(_) => None,
+        });
+        Ok(self.index().passage_texts(&stored.collect::<Vec<_>>()).await?)
     }
 }
 

@@ -7,7 +7,7 @@ use backstory_model::{
     score::Parts,
     terms::{QueryTerms, Terms, Weights},
 };
-use backstory_store::index::{self, DocumentFacts, StoredPassage};
+use backstory_store::index::{self, DocumentFacts, PassageId, StoredDocument, StoredPassage};
 use jiff::Timestamp;
 
 /// How much a passage that has all of the query's words gains over one that has none, compared to how near its
@@ -29,13 +29,22 @@ const HALF_LIFE: f64 = 365.0;
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) document: String,
-    pub(super) text: String,
+    pub(super) text: Text,
     /// Cosine similarity, 0 to 1; 0 without a vector.
     pub(super) similarity: f32,
     /// Share of the query's words, rare ones counting more, 0 to 1.
     pub(super) coverage: f32,
     /// Which of the query's terms it has.
     pub(super) found: u64,
+}
+
+/// Where the text of a passage is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Text {
+    /// In the index.
+    Passage(PassageId),
+    /// Here: that of a document which has no vectors yet.
+    Document(String),
 }
 
 impl Measured {
@@ -53,20 +62,21 @@ pub(super) struct Scale<'a> {
 }
 
 impl Scale<'_> {
-    /// Measures passages, and the texts of documents that have none yet.
-    pub(super) fn measure(&self, passages: Vec<StoredPassage>) -> Vec<Measured> {
-        let mut cutter = Terms::default();
-        let measure = |passage: StoredPassage| {
-            let found = self.terms.found_in(&passage.text, &mut cutter);
-            Measured {
-                similarity: passage.similarity.clamp(0.0, 1.0),
-                coverage: self.weights.share(found),
-                found,
-                document: passage.document,
-                text: passage.text,
-            }
-        };
-        passages.into_iter().map(measure).collect()
+    pub(super) fn passage(&self, passage: StoredPassage) -> Measured {
+        Measured {
+            similarity: passage.similarity.clamp(0.0, 1.0),
+            coverage: self.weights.share(passage.found),
+            found: passage.found,
+            document: passage.document,
+            text: Text::Passage(passage.id),
+        }
+    }
+
+    /// Measures a document that has no vectors yet.
+    pub(super) fn document(&self, document: StoredDocument, cutter: &mut Terms) -> Measured {
+        let found = self.terms.found_in(&document.text, cutter);
+        let coverage = self.weights.share(found);
+        Measured { similarity: 0.0, coverage, found, document: document.id, text: Text::Document(document.text) }
     }
 
     /// BM25 scores as shares of the largest that there could be.

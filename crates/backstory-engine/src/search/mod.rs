@@ -29,7 +29,7 @@ use crate::{
 };
 pub(crate) use candidates::is_excluded;
 use candidates::meets;
-use evidence::{Candidate, Measured, Scale, gathered};
+use evidence::{Candidate, Measured, Scale, Text, gathered};
 use query::Understood;
 use story::Story;
 
@@ -161,14 +161,15 @@ impl Engine {
         let ranking = request.ranking.unwrap_or(self.settings().ranking);
         let index = self.index();
         let coverage = index.coverage();
-        let mut found = self.propose(&request, &understood.words).await?;
         let (documents, frequencies) = index.frequencies(understood.terms.terms.iter().map(|term| term.id));
+        let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+        let mut found = self.propose(&request, &words).await?;
         let weights = Weights::new(documents, &frequencies);
         let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
         let scale = Scale { terms: &understood.terms, weights: &weights, newest };
 
         let ids = found.chosen(&index, &request.filter, &understood.named);
-        let measured = scale.measure(self.read_passages(&found.vector, &ids).await?);
+        let measured = self.measure(&scale, &found.vector, &ids).await?;
         let facts = facts_of(&index, &ids);
         let lexical = scale.lexical(&found.words);
         let candidates = rankable(measured, &facts, &lexical, &request.filter);
@@ -239,24 +240,36 @@ impl Engine {
         stories: Vec<Story>,
     ) -> Result<Vec<Hit>> {
         let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
-        let documents = self.index().documents(&ids).await?;
+        let shown: Vec<&Measured> =
+            stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
+        let index = self.index();
+        let (documents, texts) = tokio::join!(index.documents(&ids), self.texts(&shown));
+        let (documents, texts) = (documents?, texts?);
         let documents: HashMap<&str, &StoredDocument> =
             documents.iter().map(|document| (document.id.as_str(), document)).collect();
         let hit = |(story, id): (Story, &String)| {
             let document = (*documents.get(id.as_str())?).clone();
-            let best = story.candidate.passages.first();
-            let passage = |measured: &Measured| Passage {
-                document: measured.document.clone(),
-                text: measured.text.clone(),
-                similarity: measured.similarity,
-                coverage: measured.coverage,
+            let passage = |measured: &Measured| {
+                let text = match &measured.text {
+                    Text::Passage(id) => texts.get(id)?,
+                    Text::Document(text) => text,
+                };
+                Some(Passage {
+                    document: measured.document.clone(),
+                    text: text.clone(),
+                    similarity: measured.similarity,
+                    coverage: measured.coverage,
+                })
             };
+            let passages: Vec<Passage> =
+                story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
+            let best = passages.first();
             Some(Hit {
                 snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
                 score: story.score,
                 parts: story.candidate.parts.named().into_iter().collect(),
                 why: story.why(order, weights),
-                passages: story.candidate.passages.iter().take(MAX_PASSAGES).map(passage).collect(),
+                passages,
                 members: story.members,
                 document,
             })

@@ -4,15 +4,18 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use backstory_model::{filter::DocumentKind, terms::TermId};
+use futures::TryStreamExt as _;
 use lancedb::Table;
 
 use super::{
     columns::{Columns, numbers},
     error::IndexError,
     facts::Facts,
+    places::Places,
     rows::filterables,
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS},
-    tables::scan,
+    sketches::{SKETCH_COLUMNS, Sketches},
+    tables::{scan, stream},
     types::{Coverage, KindCoverage, PendingDocument},
 };
 
@@ -23,6 +26,7 @@ pub(super) struct Census {
     pending: BTreeMap<String, PendingDocument>,
     passages: u64,
     pub(super) facts: Facts,
+    pub(super) sketches: Sketches,
     /// In how many documents each term occurs.
     frequencies: HashMap<TermId, u32>,
 }
@@ -42,11 +46,18 @@ pub(super) struct Found {
 
 impl Census {
     /// Reads both tables. `passages` is `None` if its vectors are of another model.
-    pub(super) async fn take(documents: &Table, passages: Option<&Table>) -> Result<Found, IndexError> {
+    pub(super) async fn take(
+        (documents, places): (&Table, &Places),
+        passages: Option<(&Table, &Places)>,
+    ) -> Result<Found, IndexError> {
         let (mut hashes, mut stale) = (HashMap::new(), HashSet::new());
         let mut census = Self::default();
-        if let Some(passages) = passages {
-            for batch in scan(passages, &[DOCUMENT, CONTENT_HASH]).await? {
+        if let Some((passages, places)) = passages {
+            let selected: Vec<&str> = SKETCH_COLUMNS.into_iter().chain([CONTENT_HASH]).collect();
+            let mut batches = stream(passages, &selected).await?;
+            while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
+                places.learn(&batch)?;
+                census.sketches.add(&batch)?;
                 let columns = Columns(&batch);
                 let of = columns.text(DOCUMENT)?.iter().flatten().zip(columns.text(CONTENT_HASH)?.iter().flatten());
                 for (document, hash) in of {
@@ -60,6 +71,7 @@ impl Census {
         }
         let selected: Vec<&str> = [ID, CONTENT_HASH, TERMS, IMPORTANCE].into_iter().chain(FILTER_COLUMNS).collect();
         for batch in scan(documents, &selected).await? {
+            places.learn(&batch)?;
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
             let (terms, importance) = (columns.lists(TERMS)?, columns.float(IMPORTANCE)?);
@@ -150,7 +162,9 @@ impl Census {
         self.passages += count;
     }
 
-    pub(super) fn passages_removed(&mut self, count: u64) {
+    /// The passages of documents are gone; there were `count`.
+    pub(super) fn passages_removed(&mut self, documents: &[&str], count: u64) {
+        self.sketches.remove(documents);
         self.passages = self.passages.saturating_sub(count);
     }
 

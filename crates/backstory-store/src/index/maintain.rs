@@ -20,6 +20,10 @@ const VECTORS_TO_INDEX: u64 = 10_000;
 /// Share of vectors that are not in their index from which on it is made anew, as the clusters that it began with are
 /// no longer those of its vectors; as a divisor.
 const NEW_VECTORS_TO_REINDEX: u64 = 4;
+/// Vectors of a cluster of the index,
+const VECTORS_PER_CLUSTER: u32 = 1000;
+/// and how many clusters a search looks into, those nearest to what it looks for: all of some 50,000 vectors.
+pub(super) const CLUSTERS_SEARCHED: usize = 48;
 /// Rows of a file that is not rewritten any more to join it with another.
 const ROWS_PER_FILE: usize = 50_000;
 /// Files of a table from which on they are joined.
@@ -54,7 +58,9 @@ impl Index {
             ensure_vector_index(&passages.table).await?;
         }
         fold_into_indexes(&passages.table).await?;
-        prune(&passages.table).await
+        prune(&passages.table).await?;
+        self.shared.places.tidy(&self.shared.documents).await?;
+        passages.places.tidy(&passages.table).await
     }
 
     /// Documents that the full-text index does not cover yet. Every search reads all of them.
@@ -143,7 +149,8 @@ async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
     if exists && unindexed(table, VECTOR).await? * NEW_VECTORS_TO_REINDEX < rows {
         return Ok(());
     }
-    let index = IvfSqIndexBuilder::default().distance_type(DistanceType::Cosine);
+    let index =
+        IvfSqIndexBuilder::default().distance_type(DistanceType::Cosine).target_partition_size(VECTORS_PER_CLUSTER);
     create_index(table, VECTOR, LanceIndex::IvfSq(index)).await
 }
 

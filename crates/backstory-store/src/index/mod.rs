@@ -21,9 +21,11 @@ mod error;
 mod facts;
 mod filter;
 mod maintain;
+mod places;
 mod query;
 mod rows;
 mod schema;
+mod sketches;
 mod tables;
 mod types;
 mod vectors;
@@ -36,12 +38,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use backstory_model::terms::TermId;
+use backstory_model::terms::{QueryTerms, TermId};
 use jiff::Timestamp;
 use lancedb::{Connection, Table};
 
 use self::{
     census::{Census, Found},
+    places::Places,
+    schema::ID,
     tables::Passages,
     vectors::Remembered,
 };
@@ -51,8 +55,8 @@ pub use self::{
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
-        Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PendingDocument,
-        StoredDocument, StoredPassage, ThreadDocuments,
+        Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PassageId,
+        PendingDocument, StoredDocument, StoredPassage, ThreadDocuments,
     },
     vectors::Vectors,
 };
@@ -73,6 +77,8 @@ struct Shared {
     model: ModelTag,
     connection: Connection,
     documents: Table,
+    /// Which document each row of `documents` is.
+    places: Places,
     passages: RwLock<Passages>,
     /// Whoever writes holds it.
     writer: tokio::sync::Mutex<()>,
@@ -106,15 +112,18 @@ impl Index {
         let passages = tables::open_passages(&connection, dir, &model).await?;
         check_passages_version(dir, &documents, &passages.table).await?;
         // This reads a column of every file there is, so it also finds files that a power cut has taken.
-        let Found { census, stale } = take_census(&documents, &passages).await.map_err(|error| match error {
-            IndexError::Store { reason, .. } => tables::damaged(dir, reason),
-            other => other,
-        })?;
+        let places = Places::new(ID);
+        let Found { census, stale } =
+            take_census(&documents, &places, &passages).await.map_err(|error| match error {
+                IndexError::Store { reason, .. } => tables::damaged(dir, reason),
+                other => other,
+            })?;
         let shared = Shared {
             path: dir.to_owned(),
             model,
             connection,
             documents,
+            places,
             passages: RwLock::new(passages),
             writer: tokio::sync::Mutex::default(),
             census: Mutex::new(Counted { census, writing: false }),
@@ -165,6 +174,11 @@ impl Index {
         let counted = self.counted();
         let of_terms = terms.into_iter().map(|term| counted.census.frequency(term)).collect();
         (counted.census.coverage().documents, of_terms)
+    }
+
+    /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
+    pub fn compare(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
+        self.counted().census.sketches.compare(vector, terms, documents)
     }
 
     /// Digest over the ids of all documents, their texts and states: the same for every index that says the same. Costs
@@ -218,7 +232,8 @@ impl Index {
     /// Says that a write begins. If the one before did not end, what is known is taken anew.
     async fn begin_write(&self) -> Result<(), IndexError> {
         if std::mem::replace(&mut self.counted().writing, true) {
-            let Found { census, stale } = take_census(&self.shared.documents, &self.passages()).await?;
+            let Found { census, stale } =
+                take_census(&self.shared.documents, &self.shared.places, &self.passages()).await?;
             self.counted().census = census;
             self.delete_stale(&stale).await?;
         }
@@ -230,8 +245,8 @@ impl Index {
     }
 }
 
-async fn take_census(documents: &Table, passages: &Passages) -> Result<Found, IndexError> {
-    Census::take(documents, passages.foreign.is_none().then_some(&passages.table)).await
+async fn take_census(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
+    Census::take((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places))).await
 }
 
 /// A number in the configuration of a table.

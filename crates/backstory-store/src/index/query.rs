@@ -13,13 +13,15 @@ use lancedb::{
 
 use super::{
     Index,
-    columns::{Columns, vector},
+    columns::Columns,
     error::IndexError,
     filter::{any_of, condition},
+    maintain::CLUSTERS_SEARCHED,
+    places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, VECTOR, analyzer},
-    tables::fetch,
-    types::{Hit, PassageHit, StoredDocument, StoredPassage},
+    schema::{ID, MAX_TERM, SEARCH_TEXT, TEXT, VECTOR, analyzer},
+    tables::{Passages, fetch},
+    types::{Hit, PassageHit, PassageId, StoredDocument},
     vectors::VALUES_PER_QUERY,
 };
 
@@ -71,7 +73,8 @@ impl Index {
             .documents
             .query()
             .full_text_search(FullTextSearchQuery::new_query(FtsQuery::Match(query)))
-            .select(Select::columns(&[ID, SCORE]))
+            .with_row_id()
+            .select(Select::columns(&[SCORE]))
             .limit(limit);
         if let Some(condition) = condition {
             search = search.only_if_expr(condition);
@@ -79,9 +82,9 @@ impl Index {
         let mut hits = Vec::new();
         for batch in fetch(search, "search the text").await? {
             let columns = Columns(&batch);
-            let (ids, scores) = (columns.text(ID)?, columns.float(SCORE)?);
-            let hit = |row| Hit { document: ids.value(row).to_owned(), score: scores.value(row) };
-            hits.extend((0..batch.num_rows()).map(hit));
+            let documents = self.shared.places.find(&self.shared.documents, addresses(&batch)?).await?;
+            let found = documents.iter().zip(columns.float(SCORE)?.values());
+            hits.extend(found.map(|(document, score)| Hit { document: document.to_string(), score: *score }));
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
@@ -116,15 +119,17 @@ impl Index {
 
     /// The nearest passages, the nearest first, equally near ones by document.
     async fn nearest(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
-        let mut search = self
-            .passages()
-            .table
+        let Passages { table, places, .. } = self.passages();
+        let mut search = table
             .query()
             .nearest_to(vector)
             .map_err(IndexError::store("search the vectors"))?
             .column(VECTOR)
             .distance_type(DistanceType::Cosine)
-            .select(Select::columns(&[DOCUMENT, DISTANCE]))
+            .nprobes(CLUSTERS_SEARCHED)
+            .map_err(IndexError::store("search the vectors"))?
+            .with_row_id()
+            .select(Select::columns(&[DISTANCE]))
             .limit(limit);
         if let Some(condition) = condition(filter) {
             search = search.only_if_expr(condition);
@@ -132,38 +137,32 @@ impl Index {
         let mut hits = Vec::new();
         for batch in fetch(search, "search the vectors").await? {
             let columns = Columns(&batch);
-            let (documents, distances) = (columns.text(DOCUMENT)?, columns.float(DISTANCE)?);
-            hits.extend((0..batch.num_rows()).map(|row| PassageHit {
-                document: documents.value(row).to_owned(),
-                score: 1.0 - distances.value(row),
-            }));
+            let documents = places.find(&table, addresses(&batch)?).await?;
+            let found = documents.iter().zip(columns.float(DISTANCE)?.values());
+            hits.extend(
+                found.map(|(document, distance)| PassageHit { document: document.to_string(), score: 1.0 - distance }),
+            );
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
     }
 
-    /// The passages of documents, of those that have any, in no particular order, with how near each is to `vector`.
+    /// The texts of passages, as they were embedded, of those that there are.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn passages_of(&self, vector: &[f32], documents: &[&str]) -> Result<Vec<StoredPassage>, IndexError> {
-        let passages = self.passages();
-        let mut found = Vec::new();
-        if passages.foreign.is_some() {
-            return Ok(found);
-        }
-        for documents in documents.chunks(VALUES_PER_QUERY) {
-            let condition = any_of(DOCUMENT, documents.iter().copied());
-            let columns = Select::columns(&[DOCUMENT, TEXT, VECTOR]);
-            let query = passages.table.query().only_if_expr(condition).select(columns);
+    pub async fn passage_texts(&self, ids: &[PassageId]) -> Result<HashMap<PassageId, String>, IndexError> {
+        let table = self.passages().table;
+        let ids: Vec<String> = ids.iter().map(PassageId::to_string).collect();
+        let mut found = HashMap::new();
+        for ids in ids.chunks(VALUES_PER_QUERY) {
+            let condition = any_of(ID, ids.iter().map(String::as_str));
+            let query = table.query().only_if_expr(condition).select(Select::columns(&[ID, TEXT]));
             for batch in fetch(query, "read passages").await? {
                 let columns = Columns(&batch);
-                let (ids, texts, vectors) = (columns.text(DOCUMENT)?, columns.text(TEXT)?, columns.vectors(VECTOR)?);
-                found.extend((0..batch.num_rows()).map(|row| StoredPassage {
-                    document: ids.value(row).to_owned(),
-                    text: texts.value(row).to_owned(),
-                    similarity: cosine(vector, &self::vector(vectors, row)),
-                }));
+                let (ids, texts) = (columns.text(ID)?, columns.text(TEXT)?);
+                let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
+                found.extend((0..batch.num_rows()).filter_map(text));
             }
         }
         Ok(found)
@@ -187,13 +186,6 @@ impl Index {
         }
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
     }
-}
-
-/// Cosine of the angle between vectors of the same length; 0 if one is zero.
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 }
 }
 
 /// The words of a query that are searched for, each once, a blank between them. What separates words here also does

@@ -131,16 +131,16 @@ pub(super) fn documents_batch(rows: &[&DocumentRow]) -> Result<RecordBatch, Inde
         Arc::new(rows.iter().map(|row| row.path.as_deref()).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.0))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.1))).collect::<Int64Array>()),
-        terms_column(rows),
+        terms_column(rows.iter().map(|row| row.terms.as_slice())),
         Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.importance))),
     ]);
     RecordBatch::try_new(documents_schema(), columns).map_err(IndexError::store("form rows of documents"))
 }
 
-fn terms_column(rows: &[&DocumentRow]) -> ArrayRef {
+fn terms_column<'a>(rows: impl Iterator<Item = &'a [TermId]>) -> ArrayRef {
     let mut terms = ListBuilder::new(UInt32Builder::new());
     for row in rows {
-        terms.values().append_slice(&row.terms);
+        terms.values().append_slice(row);
         terms.append(true);
     }
     Arc::new(terms.finish())
@@ -190,6 +190,8 @@ pub(super) fn passages_batch(
         Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
     };
     let filterable: Vec<_> = rows.iter().map(|(of, _, _)| of.filterable).collect();
+    let mut cutter = Terms::default();
+    let terms: Vec<Vec<TermId>> = rows.iter().map(|(_, _, passage)| cutter.distinct(&passage.text)).collect();
     let mut columns = vec![
         text(&|(of, number, passage)| passage_id(of.document, *number, &passage.text_hash)),
         text(&|(of, _, _)| of.document.to_owned()),
@@ -199,6 +201,7 @@ pub(super) fn passages_batch(
         text(&|(of, _, _)| of.content_hash.to_owned()),
         text(&|(_, _, passage)| passage.text.clone()),
         text(&|(_, _, passage)| passage.text_hash.clone()),
+        terms_column(terms.iter().map(Vec::as_slice)),
     ]);
     let numbers =
         Float32Array::from_iter_values(rows.iter().flat_map(|(_, _, passage)| passage.vector.iter().copied()));

@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns raises `schema`, a change of [`analyzer`]
 /// raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 4, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 5, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -74,8 +74,7 @@ pub(super) fn documents_schema() -> SchemaRef {
     fields.extend([TITLE, URL, TEXT, SEARCH_TEXT, CONTENT_HASH, ROW_HASH].map(text));
     fields.push(Field::new(PATH, DataType::Utf8, true));
     fields.extend([LINE_START, LINE_END].map(|name| Field::new(name, DataType::Int64, true)));
-    fields.push(Field::new(TERMS, DataType::List(Arc::new(Field::new("item", DataType::UInt32, true))), false));
-    fields.push(Field::new(IMPORTANCE, DataType::Float32, false));
+    fields.extend([terms_field(), Field::new(IMPORTANCE, DataType::Float32, false)]);
     let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_ANALYZER, FORMAT.analyzer.to_string())];
     with_metadata(fields, metadata)
 }
@@ -84,7 +83,7 @@ pub(super) fn passages_schema(model: &ModelTag) -> SchemaRef {
     let mut fields = vec![text(ID), text(DOCUMENT)];
     fields.extend(filter_fields());
     fields.extend([CONTENT_HASH, TEXT, TEXT_HASH].map(text));
-    fields.push(Field::new(VECTOR, vector_type(model.dimension), false));
+    fields.extend([terms_field(), Field::new(VECTOR, vector_type(model.dimension), false)]);
     let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_MODEL, model.name.clone())];
     with_metadata(fields, metadata)
 }
@@ -96,6 +95,10 @@ pub(super) fn vector_type(dimension: usize) -> DataType {
 
 fn text(name: &str) -> Field {
     Field::new(name, DataType::Utf8, false)
+}
+
+fn terms_field() -> Field {
+    Field::new(TERMS, DataType::List(Arc::new(Field::new("item", DataType::UInt32, true))), false)
 }
 
 fn filter_fields() -> impl Iterator<Item = Field> {

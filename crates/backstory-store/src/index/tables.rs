@@ -6,6 +6,7 @@ use arrow::{array::RecordBatch, datatypes::SchemaRef};
 use futures::TryStreamExt as _;
 use lancedb::{
     Connection, ObjectStoreRegistry, Session, Table,
+    arrow::SendableRecordBatchStream,
     database::CreateTableMode,
     index::Index,
     query::{ExecutableQuery, QueryBase as _, Select},
@@ -13,8 +14,9 @@ use lancedb::{
 
 use super::{
     error::IndexError,
+    places::Places,
     schema::{
-        DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name, model_of,
+        DOCUMENT, DOCUMENTS, FORMAT, PASSAGES, documents_indexes, documents_schema, format_of, index_name, model_of,
         passages_indexes, passages_schema,
     },
     types::ModelTag,
@@ -31,6 +33,8 @@ pub(super) struct Passages {
     pub(super) table: Table,
     /// The model of the vectors, if it is not the one the index was opened for.
     pub(super) foreign: Option<ModelTag>,
+    /// Which document each row is of.
+    pub(super) places: Places,
 }
 
 /// Connects to a directory, which need not exist yet.
@@ -96,19 +100,19 @@ pub(super) async fn open_passages(
     let found = model_of(&schema).ok_or_else(|| damaged(dir, "it does not say which model its vectors are of"))?;
     if found == *model {
         ensure_indexes(&table, passages_indexes()).await?;
-        return Ok(Passages { table, foreign: None });
+        return Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) });
     }
     if count(&table).await? == 0 {
         return create_passages(connection, model).await;
     }
-    Ok(Passages { table, foreign: Some(found) })
+    Ok(Passages { table, foreign: Some(found), places: Places::new(DOCUMENT) })
 }
 
 /// Creates `passages` for a model, in place of one that may be there.
 pub(super) async fn create_passages(connection: &Connection, model: &ModelTag) -> Result<Passages, IndexError> {
     let table = create(connection, PASSAGES, passages_schema(model)).await?;
     ensure_indexes(&table, passages_indexes()).await?;
-    Ok(Passages { table, foreign: None })
+    Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) })
 }
 
 async fn create(connection: &Connection, name: &str, schema: SchemaRef) -> Result<Table, IndexError> {
@@ -140,9 +144,15 @@ pub(super) async fn count(table: &Table) -> Result<u64, IndexError> {
     Ok(rows as u64)
 }
 
-/// Some columns of all rows.
+/// Some columns of all rows and their [addresses](super::places::ROW), a few thousand of them at a time.
+pub(super) async fn stream(table: &Table, columns: &[&str]) -> Result<SendableRecordBatchStream, IndexError> {
+    let query = table.query().with_row_id().select(Select::columns(columns));
+    Box::pin(query.execute()).await.map_err(IndexError::store("read a table"))
+}
+
+/// Some columns of all rows and their [addresses](super::places::ROW).
 pub(super) async fn scan(table: &Table, columns: &[&str]) -> Result<Vec<RecordBatch>, IndexError> {
-    fetch(table.query().select(Select::columns(columns)), "read a table").await
+    fetch(table.query().with_row_id().select(Select::columns(columns)), "read a table").await
 }
 
 /// All that a query returns.

@@ -1,5 +1,7 @@
 //! What goes into the index and what comes out.
 
+use std::fmt;
+
 use backstory_model::{document::Document, filter::DocumentKind};
 use jiff::Timestamp;
 
@@ -87,15 +89,40 @@ pub struct PassageHit {
     pub score: f32,
 }
 
-/// A passage of a document.
+/// Id of a passage: SHA-256 of its document, its place there and its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PassageId(pub(super) [u8; 32]);
+
+impl PassageId {
+    pub(super) fn of_hex(text: &str) -> Option<Self> {
+        let mut id = [0; 32];
+        if text.len() != 2 * id.len() {
+            return None;
+        }
+        for (at, byte) in id.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+        }
+        Some(Self(id))
+    }
+}
+
+impl fmt::Display for PassageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A passage of a document, and how it stands to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPassage {
+    /// Its id.
+    pub id: PassageId,
     /// Id of the document.
     pub document: String,
-    /// Its text, as it was embedded.
-    pub text: String,
-    /// Cosine similarity to the vector that was asked about, -1 to 1.
+    /// Cosine similarity to the query's vector, -1 to 1, right to about 0.001; 0 if the query has none.
     pub similarity: f32,
+    /// Which of the query's terms it has, as [`QueryTerms::found_in`](backstory_model::terms::QueryTerms::found_in) says it.
+    pub found: u64,
 }
 
 /// A document as the index keeps it.

@@ -179,7 +179,7 @@ impl Index {
         }
         let deleted = delete_where(&passages.table, DOCUMENT, &embedded).await?;
         if ours {
-            self.counted().census.passages_removed(deleted);
+            self.counted().census.passages_removed(&embedded, deleted);
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Index {
     pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
         let deleted = delete_where(&self.passages().table, DOCUMENT, &documents).await?;
-        self.counted().census.passages_removed(deleted);
+        self.counted().census.passages_removed(&documents, deleted);
         Ok(())
     }
 
@@ -281,9 +281,10 @@ impl Index {
         let batch = passages_batch(&passages_schema(&self.shared.model), taken)?;
         let count = batch.num_rows() as u64;
         let table = self.passages().table;
-        Box::pin(table.add(batch).execute()).await.map_err(IndexError::store("store passages"))?;
+        Box::pin(table.add(batch.clone()).execute()).await.map_err(IndexError::store("store passages"))?;
         let mut counted = self.counted();
         let census = &mut counted.census;
+        census.sketches.add(&batch)?;
         census.passages_added(count);
         taken.iter().for_each(|of| census.embedded(of.document));
         Ok(())
