@@ -15,6 +15,7 @@ mod config;
 mod context;
 mod embed;
 mod graphql;
+mod links;
 mod replay;
 mod repository;
 mod repository_shapes;

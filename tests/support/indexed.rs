@@ -32,6 +32,7 @@ pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
         ranking: Profile::Rrf.into(),
         llm: None,
         snapshots: Default::default(),
+        links: Default::default(),
     }
 }
 

@@ -101,6 +101,34 @@ impl Forge {
         })
     }
 
+    /// Somebody opens a merge request that mentions no issue; its reference.
+    pub(crate) fn new_merge_request(&self, project: &str, author: &str, title: &str, description: &str) -> String {
+        self.write(|world| {
+            let (id, author, now, url) =
+                (world.next_id(), world.person(author), world.now.to_string(), world.url.clone());
+            let project = world.project_mut(project);
+            let iid = project.threads.keys().filter(|key| key.starts_with('!')).count() + 1;
+            let full = format!("{}!{iid}", project.path);
+            let json = json!({
+                "id": id, "iid": iid, "project_id": project.id, "title": title, "description": description,
+                "state": "opened", "created_at": now, "updated_at": now, "closed_at": null, "closed_by": null,
+                "labels": [], "milestone": null, "assignees": [], "author": author, "user_notes_count": 0,
+                "source_branch": format!("change-{iid}"), "target_branch": "main", "draft": false, "reviewers": [],
+                "merged_at": null, "merged_by": null, "merge_user": null, "sha": null, "merge_commit_sha": null,
+                "squash_commit_sha": null, "web_url": format!("{url}/{}/-/merge_requests/{iid}", project.path),
+                "references": { "short": format!("!{iid}"), "relative": format!("!{iid}"), "full": full },
+            });
+            let thread = Thread { json, discussions: vec![], approved_by: vec![], closing: vec![], links: vec![] };
+            project.threads.insert(format!("!{iid}"), thread);
+            full
+        })
+    }
+
+    /// Somebody gives an issue or merge request another description.
+    pub(crate) fn edit_description(&self, thread: &str, description: &str) {
+        self.edit(thread, |json| json["description"] = json!(description));
+    }
+
     /// Somebody deletes an issue or merge request.
     pub(crate) fn delete(&self, thread: &str) {
         self.write(|world| {

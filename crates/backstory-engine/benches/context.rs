@@ -47,6 +47,7 @@ fn settings() -> Settings {
         ranking: Profile::Default.into(),
         llm: None,
         snapshots: Default::default(),
+        links: Default::default(),
     }
 }
 

@@ -144,5 +144,6 @@ fn settings() -> Settings {
         ranking: backstory_engine::model::score::Profile::Default.into(),
         llm: None,
         snapshots: Default::default(),
+        links: Default::default(),
     }
 }

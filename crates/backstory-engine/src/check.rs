@@ -64,6 +64,7 @@ impl Engine {
     /// A store cannot be read at all.
     pub async fn check(&self) -> Result<CheckReport> {
         self.catch_up(None).await?;
+        self.refresh_links().await?;
         let mut findings = Vec::new();
         let mut add = |rule: &str, mut problems: Vec<String>| {
             let more = problems.len().saturating_sub(NAMED);
@@ -93,6 +94,7 @@ impl Engine {
         add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
         add("every indexed repository has its clone, with the indexed commit", self.lost_clones().await?);
         add("the lines of every file at an indexed head have an origin", self.untraced_files().await?);
+        add("links that nobody stated follow from ledger and index", self.unfounded_links().await?);
         add("both projections have applied every change", self.lag().await?);
         let (digest, quads) = self.digest().await?;
         Ok(CheckReport { findings, digest, quads })
@@ -256,6 +258,16 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Inferred links that are not found now, or are found otherwise.
+    async fn unfounded_links(&self) -> Result<Vec<String>> {
+        let graph = self.graph();
+        let found = self.infer_links(&graph).await?;
+        let kept = self.blocking(move || Ok(graph.all_inferred()?)).await?;
+        let missing = found.iter().filter(|link| !kept.contains(link)).map(|link| (link, "is missing or out of date"));
+        let wrong = kept.iter().filter(|link| !found.contains(link)).map(|link| (link, "follows from nothing"));
+        Ok(missing.chain(wrong).map(|(link, what)| format!("{} → {} {what}", link.from, link.to)).collect())
     }
 
     async fn lag(&self) -> Result<Vec<String>> {

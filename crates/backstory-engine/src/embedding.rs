@@ -45,6 +45,7 @@ impl Engine {
                 reporter.phase("optimising the index", None);
                 index.optimize().await?;
             }
+            engine.refresh_links().await?;
             let coverage = index.coverage();
             Ok(json!({
                 "documents": done.documents, "passages": done.passages, "reused": done.reused,

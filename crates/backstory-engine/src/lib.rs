@@ -10,6 +10,7 @@ pub mod embed;
 mod embedding;
 pub mod error;
 pub mod eval;
+mod links;
 pub mod llm;
 mod project;
 pub mod read;
@@ -147,6 +148,7 @@ impl Engine {
             engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
             engine.index().optimize().await?;
         }
+        engine.refresh_links().await?;
         // A process that ended early may have left a state that is on no record.
         engine.record_snapshot(Duration::ZERO, None).await?;
         Ok(engine)

@@ -41,6 +41,7 @@ impl Engine {
                 }
                 if which != Projection::Graph {
                     engine.rebuild_index(&reporter).await?;
+                    engine.refresh_links().await?;
                 }
                 Ok(())
             };
@@ -59,6 +60,7 @@ impl Engine {
         let opened = directory.clone();
         let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
         self.project_graph(graph.clone()).await?;
+        self.refresh_links_of(graph.clone()).await?;
         let flushed = graph.clone();
         self.blocking(move || Ok(flushed.flush()?)).await?;
         switch(&self.0.graphs, &directory)?;

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, fmt};
 
-use backstory_model::score::{Parts, Profile};
+use backstory_model::{
+    link::DEFAULT_CONFIDENCE,
+    score::{Parts, Profile},
+};
 use backstory_sources::forge;
 use globset::GlobSet;
 
@@ -78,6 +81,19 @@ impl Default for Snapshots {
     }
 }
 
+/// Which links that nobody stated are told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Links {
+    /// Least confidence, 0 to 1.
+    pub confidence: f32,
+}
+
+impl Default for Links {
+    fn default() -> Self {
+        Self { confidence: DEFAULT_CONFIDENCE }
+    }
+}
+
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -93,6 +109,8 @@ pub struct Settings {
     pub llm: Option<llm::Settings>,
     /// Which states of the index stay on record.
     pub snapshots: Snapshots,
+    /// Which links that nobody stated are told.
+    pub links: Links,
 }
 
 impl Settings {

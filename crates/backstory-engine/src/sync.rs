@@ -148,7 +148,7 @@ impl Engine {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
-        Ok(())
+        self.refresh_links().await
     }
 }
 

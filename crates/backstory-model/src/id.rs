@@ -33,6 +33,7 @@ pub const META_GRAPH: &str = "urn:backstory:meta";
 const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
 const GRAPH: &str = "urn:backstory:graph:";
+const INFERRED: &str = "urn:backstory:inferred:";
 /// Longest path of a file in an id, in bytes.
 const MAX_PATH: usize = 8192;
 /// Longest name of a branch or tag in an id, in bytes.
@@ -483,6 +484,16 @@ pub fn is_sha(text: &str) -> bool {
 /// the item is renamed and can be told when the item is gone.
 pub fn item_graph_iri(project: &str, kind: ItemKind, key: &str) -> String {
     format!("{GRAPH}{}/{}/{}", escape(project), kind.as_str(), escape_segment(key))
+}
+
+/// IRI of the named graph that holds the link of a node which nobody stated.
+pub fn inferred_graph_iri(from: &NodeId) -> String {
+    format!("{INFERRED}{}", from.iri())
+}
+
+/// Whether a named graph holds a link that nobody stated.
+pub fn is_inferred_graph(iri: &str) -> bool {
+    iri.starts_with(INFERRED)
 }
 
 /// Escapes what an IRI cannot hold, and `%`; `/` stays.

@@ -17,6 +17,7 @@ pub mod eval;
 pub mod filter;
 pub mod id;
 pub mod lineage;
+pub mod link;
 pub mod message;
 pub mod pack;
 pub mod people;

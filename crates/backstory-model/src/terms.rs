@@ -54,13 +54,22 @@ impl Terms {
     /// The different terms of a text, at most [`MAX_DOCUMENT_TERMS`], in the order of their numbers.
     pub fn distinct(&mut self, text: &str) -> Vec<TermId> {
         let mut found = Vec::new();
-        for word in words(text) {
-            pieces(word, |piece| found.extend(self.term(piece)));
-        }
+        self.each(text, |term, _| found.push(term));
         found.sort_unstable();
         found.dedup();
         found.truncate(MAX_DOCUMENT_TERMS);
         found
+    }
+
+    /// Calls with every term of a text and the word or part of one that it stands for, in their order.
+    pub fn each<'a>(&mut self, text: &'a str, mut found: impl FnMut(TermId, &'a str)) {
+        for word in words(text) {
+            pieces(word, |piece| {
+                if let Some(term) = self.term(piece) {
+                    found(term, piece);
+                }
+            });
+        }
     }
 
     /// The term that a word or a part of one is; none if it is a stop word.

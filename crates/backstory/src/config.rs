@@ -134,6 +134,7 @@ impl Config {
                 daily_tokens: llm.daily_tokens,
             }),
             snapshots: file.snapshots,
+            links: file.links,
         };
         Ok(Self {
             digest: sha256_hex(&text),

@@ -366,6 +366,9 @@ impl Link {
 fn link_of(step: &Step) -> Vec<String> {
     let Some(from) = &step.from else { return vec![] };
     let from = short_reference(from);
+    if let Some(confidence) = step.confidence {
+        return vec![format!("probably about the same as {from} ({confidence:.2}), which nobody stated")];
+    }
     let said = match step.edge {
         "CLOSES" | "FIXES" if step.node.kind == "issue" => format!("closed by {from}"),
         "CLOSES" | "FIXES" => format!("closes {from}"),

@@ -61,7 +61,10 @@ fn traced(trace: &Trace) -> String {
         let found: Vec<String> = steps
             .filter(|step| step.node.kind == kind && step.edge != "MERGED_BY")
             .take(2)
-            .map(|step| format!("{} “{}”", short_reference(&step.node.id), step.node.title))
+            .map(|step| {
+                let stated = if step.confidence.is_some() { "probably, as nobody stated it, " } else { "" };
+                format!("{stated}{} “{}”", short_reference(&step.node.id), step.node.title)
+            })
             .collect();
         found.join(" and ")
     };

@@ -122,7 +122,7 @@ impl Engine {
     }
 
     /// The project that is named, or the only one.
-    async fn project_of_questions(&self, named: Option<&str>) -> Result<String> {
+    pub(crate) async fn project_of_questions(&self, named: Option<&str>) -> Result<String> {
         let known = self.known_projects().await?;
         let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         match named {

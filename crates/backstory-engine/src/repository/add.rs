@@ -111,7 +111,8 @@ impl Engine {
             .await?;
         let project_anew = async {
             self.link_people().await?;
-            self.catch_up(None).await
+            self.catch_up(None).await?;
+            self.refresh_links().await
         };
         self.recorded(project_anew).await?;
         Ok(gone)

@@ -212,7 +212,13 @@ impl Engine {
         self.issues_of(&concerned, words, trace)
     }
 
-    fn commit_step(&self, project: &str, record: &CommitRecord, origins: &[LineOrigin], words: &Words) -> Result<Step> {
+    pub(super) fn commit_step(
+        &self,
+        project: &str,
+        record: &CommitRecord,
+        origins: &[LineOrigin],
+        words: &Words,
+    ) -> Result<Step> {
         let commit = &record.commit;
         let origin = origins.first();
         let change = commit
@@ -238,8 +244,10 @@ impl Engine {
                 url: node.url.clone(),
                 path: origin.map(|origin| origin.path.clone()),
                 lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
+                ..Evidence::default()
             },
             node,
+            confidence: None,
         })
     }
 
@@ -262,7 +270,7 @@ impl Engine {
         let Some(record) = self.commit_record(project, sha)? else { return Ok(None) };
         let node = self.commit_node(project, &record)?;
         let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
-        Ok(Some(Step { edge: Edge::MergedBy.name(), from: Some(from.to_owned()), node, evidence }))
+        Ok(Some(Step { edge: Edge::MergedBy.name(), from: Some(from.to_owned()), node, evidence, confidence: None }))
     }
 
     fn follow_merge_request(
@@ -281,6 +289,7 @@ impl Engine {
                 from: Some(from.to_owned()),
                 node: TraceNode { id: id.to_string(), kind: "merge_request", title: String::new(), url: None },
                 evidence: Evidence::default(),
+                confidence: None,
             });
             return Ok(());
         };
@@ -346,5 +355,6 @@ fn merge_request_step(mr: &MergeRequest, edge: &'static str, from: &str, words: 
             url: Some(mr.thread.web_url.clone()),
             ..Evidence::default()
         },
+        confidence: None,
     }
 }

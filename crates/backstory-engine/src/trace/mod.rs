@@ -100,10 +100,13 @@ pub struct Evidence {
     pub path: Option<String>,
     /// Lines of it, from 1.
     pub lines: Option<(u32, u32)>,
+    /// What speaks for an edge that nobody stated, a sentence each, the strongest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
 }
 
 /// A step from a node to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Name of the edge.
     pub edge: &'static str,
@@ -113,6 +116,9 @@ pub struct Step {
     pub node: TraceNode,
     /// What shows it.
     pub evidence: Evidence,
+    /// How likely it is, 0 to 1, if nobody stated it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
 }
 
 /// An earlier version of the line.

@@ -9,7 +9,7 @@ use backstory_model::{
     text::snippet,
     time::day,
 };
-use backstory_store::graph::Direction;
+use backstory_store::graph::{Direction, InferredLink};
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
@@ -108,7 +108,8 @@ impl Engine {
         Ok(best)
     }
 
-    /// Adds the issues that a commit and its merge requests close, then those that they refer to.
+    /// Adds the issues that a commit and its merge requests close, those that they refer to, then those that they
+    /// probably have to do with.
     pub(super) fn issues_of(&self, ids: &[NodeId], words: &Words, trace: &mut Trace) -> Result<()> {
         let mut told = BTreeSet::new();
         for edge in [Edge::Fixes, Edge::Closes, Edge::RelatesTo, Edge::References] {
@@ -134,6 +135,13 @@ impl Engine {
                 }
             }
         }
+        for id in ids {
+            for link in self.graph().inferred(id)?.into_iter().filter(|link| link.from == *id) {
+                if let Some(Item::Issue(issue)) = self.item_now(&link.to)? {
+                    trace.add(inferred(self.issue_step(&issue, Edge::RelatesTo, &id.to_string(), words), link));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -146,17 +154,7 @@ impl Engine {
             }
             for end in ends.into_iter().take(MAX_SOLUTIONS) {
                 match (&end.other, self.item_now(&end.other)?) {
-                    (_, Some(Item::MergeRequest(mr))) => trace.add(Step {
-                        edge: edge.name(),
-                        from: Some(id.to_string()),
-                        node: TraceNode {
-                            id: mr.id.to_string(),
-                            kind: "merge_request",
-                            title: mr.thread.title.clone(),
-                            url: Some(mr.thread.web_url.clone()),
-                        },
-                        evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
-                    }),
+                    (_, Some(Item::MergeRequest(mr))) => trace.add(solution_step(&mr, edge, id, words)),
                     (NodeId::Commit { project, sha }, Some(_)) => {
                         if let Some(record) = self.commit_record(project, sha)? {
                             let first = trace.chain.len();
@@ -169,6 +167,29 @@ impl Engine {
                     }
                     _ => {}
                 }
+            }
+        }
+        self.inferred_solutions_of(id, words, trace)
+    }
+
+    /// Adds what probably has to do with an issue although nobody stated it, the likeliest first.
+    fn inferred_solutions_of(&self, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
+        let mut links = self.graph().inferred(id)?;
+        links.retain(|link| link.to == *id);
+        links.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.from.cmp(&b.from)));
+        for link in links.into_iter().take(MAX_SOLUTIONS) {
+            match (&link.from, self.item_now(&link.from)?) {
+                (_, Some(Item::MergeRequest(mr))) => {
+                    trace.add(inferred(solution_step(&mr, Edge::RelatesTo, id, words), link));
+                }
+                (NodeId::Commit { project, sha }, Some(_)) => {
+                    if let Some(record) = self.commit_record(project, sha)? {
+                        let mut step = self.commit_step(project, &record, &[], words)?;
+                        (step.edge, step.from) = (Edge::RelatesTo.name(), Some(id.to_string()));
+                        trace.add(inferred(step, link));
+                    }
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -185,8 +206,31 @@ impl Engine {
                 url: Some(issue.thread.web_url.clone()),
             },
             evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
+            confidence: None,
         }
     }
+}
+
+fn solution_step(mr: &MergeRequest, edge: Edge, id: &NodeId, words: &Words) -> Step {
+    Step {
+        edge: edge.name(),
+        from: Some(id.to_string()),
+        node: TraceNode {
+            id: mr.id.to_string(),
+            kind: "merge_request",
+            title: mr.thread.title.clone(),
+            url: Some(mr.thread.web_url.clone()),
+        },
+        evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
+        confidence: None,
+    }
+}
+
+/// A step as one that nobody stated.
+fn inferred(mut step: Step, link: InferredLink) -> Step {
+    step.confidence = Some(link.confidence);
+    step.evidence.reasons = link.evidence;
+    step
 }
 
 fn quoted(text: &str, url: &str, words: &Words) -> Evidence {
@@ -253,6 +297,8 @@ fn discussion_step(
             url: Some(url),
             path: position.map(|position| position.new_path.clone()),
             lines: position.and_then(|position| position.new_lines.or(position.old_lines)),
+            ..Evidence::default()
         },
+        confidence: None,
     }
 }

@@ -1,5 +1,6 @@
 //! The graph: nodes and typed edges in Oxigraph, a projection of the ledger.
 
+mod inferred;
 mod quads;
 pub mod queries;
 
@@ -17,6 +18,8 @@ use oxigraph::{
     store::{BulkLoader, StorageError, Store},
 };
 
+pub use inferred::InferredLink;
+use inferred::inferred_graph;
 use queries::Query;
 
 /// Most rows of one answer.
@@ -308,7 +311,7 @@ impl Graph {
         Ok(found.into_iter().collect())
     }
 
-    /// The edges at a node, ordered by name and other end, each once, at most [`MAX_ROWS`].
+    /// The edges at a node that items state, ordered by name and other end, each once, at most [`MAX_ROWS`].
     ///
     /// # Errors
     /// The store refused.
@@ -330,6 +333,9 @@ impl Graph {
             let quads = self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
             for quad in quads {
                 let quad = quad?;
+                if inferred_graph(quad.graph_name.as_ref()).is_some() {
+                    continue;
+                }
                 let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
                 let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
                 let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
@@ -379,7 +385,8 @@ impl Graph {
         let meta = meta_node();
         for quad in self.store.iter() {
             let quad = quad?;
-            if quad.graph_name.as_ref() != GraphNameRef::NamedNode(meta.as_ref()) {
+            let graph = quad.graph_name.as_ref();
+            if graph != GraphNameRef::NamedNode(meta.as_ref()) && inferred_graph(graph).is_none() {
                 digest.add(quad.to_string().as_bytes());
             }
         }
@@ -393,7 +400,7 @@ impl Graph {
     pub fn len(&self) -> Result<usize, GraphError> {
         let meta = meta_node();
         let own = self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
-        Ok(self.store.len()? - own)
+        Ok(self.store.len()? - own - self.inferred_len()?)
     }
 
     /// Writes everything to disk.

@@ -13,13 +13,13 @@ use lancedb::{
 
 use super::{
     Index,
-    columns::Columns,
+    columns::{Columns, vector},
     error::IndexError,
     filter::{any_of, condition},
     maintain::CLUSTERS_SEARCHED,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{ID, MAX_TERM, SEARCH_TEXT, TEXT, VECTOR, analyzer},
+    schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
     tables::{Passages, fetch},
     types::{Hit, PassageHit, PassageId, StoredDocument},
     vectors::VALUES_PER_QUERY,
@@ -166,6 +166,37 @@ impl Index {
             }
         }
         Ok(found)
+    }
+
+    /// The vectors of the passages of documents, of those that have any, each document's in the order of their texts.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn vectors_of(&self, documents: &[String]) -> Result<HashMap<String, Vec<Vec<f32>>>, IndexError> {
+        let passages = self.passages();
+        let mut found: HashMap<String, Vec<(String, Vec<f32>)>> = HashMap::new();
+        if passages.foreign.is_some() {
+            return Ok(HashMap::new());
+        }
+        for documents in documents.chunks(VALUES_PER_QUERY) {
+            let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
+            let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);
+            let query = passages.table.query().only_if_expr(condition).select(columns);
+            for batch in fetch(query, "read vectors").await? {
+                let columns = Columns(&batch);
+                let (ids, hashes) = (columns.text(DOCUMENT)?, columns.text(TEXT_HASH)?);
+                let vectors = columns.vectors(VECTOR)?;
+                for row in 0..batch.num_rows() {
+                    let vector = (hashes.value(row).to_owned(), vector(vectors, row));
+                    found.entry(ids.value(row).to_owned()).or_default().push(vector);
+                }
+            }
+        }
+        let in_order = |(id, mut vectors): (String, Vec<(String, Vec<f32>)>)| {
+            vectors.sort_by(|a, b| a.0.cmp(&b.0));
+            (id, vectors.into_iter().map(|(_, vector)| vector).collect())
+        };
+        Ok(found.into_iter().map(in_order).collect())
     }
 
     /// The documents with these ids, in that order, without those that there are not.

@@ -2,6 +2,7 @@
 
 mod asked;
 mod compared;
+mod links;
 mod pairs;
 mod told;
 
@@ -37,6 +38,7 @@ Examples:
   backstory eval questions.yaml --snapshot snapshots
   backstory eval questions.yaml --snapshot snapshots --update
   backstory eval --pairs 60
+  backstory eval --links --project group/project
 
 FILE is a list of questions, or an object with 'questions', 'project' and 'bounds':
 
@@ -59,12 +61,15 @@ among the first ten, mrr the mean of one divided by the rank of the first; brack
 The exit code is 1 if a bound is not met, or a measure is lower than in the snapshot by more than the tolerance.")]
 pub(super) struct Args {
     /// The questions, as YAML or JSON
-    #[arg(value_name = "FILE", required_unless_present = "pairs")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["pairs", "links"])]
     file: Option<PathBuf>,
     /// Ask so many questions made from the project itself, with what answers them and without: is that noticed?
     #[arg(long, value_name = "N", conflicts_with_all = ["file", "kinds", "legs", "snapshot"],
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: Option<u32>,
+    /// Hide the stated links of the latest merged requests: are their issues recovered?
+    #[arg(long, conflicts_with_all = ["file", "pairs", "kinds", "legs", "snapshot"])]
+    links: bool,
     /// Only questions of this kind, several times for several; bounds are not checked then
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<String>,
@@ -119,7 +124,11 @@ struct Printed {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let Some(path) = &args.file else { return pairs::run(session, args).await };
+    let path = match &args.file {
+        Some(path) => path,
+        None if args.links => return links::run(session, args).await,
+        None => return pairs::run(session, args).await,
+    };
     let mut file = read(path)?;
     let project = args.project.clone().or(file.project.take());
     let all = args.kinds.is_empty();

@@ -104,6 +104,9 @@ struct Step {
     from: Option<String>,
     node: Node,
     evidence: Evidence,
+    /// Only of a step that nobody stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -120,6 +123,8 @@ struct Evidence {
     url: Option<String>,
     path: Option<String>,
     lines: Option<(u32, u32)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -264,6 +269,7 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
             format!("{label} {STRONG}{}{STRONG:#} {title}{}", short(sha), who.unwrap_or_default())
         }
         "merge_request" => format!("Merge request {STRONG}{}{STRONG:#} {title}", node.id),
+        "issue" if step.confidence.is_some() => format!("Issue {STRONG}{}{STRONG:#} {title}", node.id),
         "issue" => {
             let how = if matches!(edge, "CLOSES" | "FIXES") { " (closed by it)" } else { "" };
             format!("Issue {STRONG}{}{STRONG:#} {title}{FAINT}{how}{FAINT:#}", node.id)
@@ -272,7 +278,14 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
         "discussion" => format!("Discussion {STRONG}{title}{STRONG:#}"),
         other => format!("{other} {STRONG}{}{STRONG:#} {title}", node.id),
     };
-    terminal.line(name)?;
+    match step.confidence {
+        Some(confidence) => {
+            let because: Vec<String> = step.evidence.reasons.iter().map(|reason| plain(reason)).collect();
+            terminal.line(format_args!("{name} {FAINT}(inferred, {confidence:.2}){FAINT:#}"))?;
+            terminal.line(format_args!("    {FAINT}{}{FAINT:#}", because.join("; ")))?;
+        }
+        None => terminal.line(name)?,
+    }
     if let Some(text) = step.evidence.text.as_deref().filter(|text| !text.is_empty()) {
         terminal.line(format_args!("    \"{}\"", plain(text)))?;
     }

@@ -11,7 +11,7 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    settings::{ForgeKind, Ranking, Repositories, Snapshots},
+    settings::{ForgeKind, Links, Ranking, Repositories, Snapshots},
     snapshot::MAX_KEPT,
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
@@ -49,6 +49,7 @@ pub(super) struct File {
     pub(super) ranking: Ranking,
     pub(super) llm: Option<Llm>,
     pub(super) snapshots: Snapshots,
+    pub(super) links: Links,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -99,6 +100,8 @@ struct FileToml {
     llm: Option<LlmToml>,
     #[serde(default)]
     snapshots: SnapshotsToml,
+    #[serde(default)]
+    links: LinksToml,
     #[serde(default)]
     server: ServerToml,
 }
@@ -170,6 +173,12 @@ struct SnapshotsToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct LinksToml {
+    confidence: Option<Spanned<f32>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -199,6 +208,7 @@ impl File {
             snapshots: source
                 .bounded("keep", file.snapshots.keep, MAX_KEPT)?
                 .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
+            links: source.links(&file.links)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
@@ -354,6 +364,15 @@ impl Source<'_> {
             return Ok(Some(value.into_inner()));
         }
         Err(self.wrong(value.span(), format!("{key} is {}; it must be 1 to {max}", value.get_ref())))
+    }
+
+    fn links(self, links: &LinksToml) -> Result<Links> {
+        let Some(confidence) = &links.confidence else { return Ok(Links::default()) };
+        if !(0.0..=1.0).contains(confidence.get_ref()) {
+            let what = format!("confidence is {}; it must be 0 to 1", confidence.get_ref());
+            return Err(self.wrong(confidence.span(), what));
+        }
+        Ok(Links { confidence: *confidence.get_ref() })
     }
 
     fn ranking(self, search: &SearchToml) -> Result<Ranking> {

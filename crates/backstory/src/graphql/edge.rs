@@ -5,7 +5,7 @@ use async_graphql::{
     connection::{Connection, ConnectionNameType, Edge as PageEdge, EdgeNameType},
 };
 use backstory_engine::{
-    graph::{Direction, EdgeEnd},
+    graph::{Direction, EdgeEnd, InferredLink},
     model::{edge::Edge, id::NodeId},
 };
 
@@ -44,6 +44,26 @@ pub(crate) struct Named {
     name: EdgeName,
     /// Whether nobody stated it: it was found by names, counts or likeness.
     inferred: bool,
+    /// Of a link of a change with an issue that nobody stated: how likely it is, 0 to 1.
+    confidence: Option<f64>,
+    /// Of such a link: what speaks for it, the strongest first.
+    evidence: Vec<String>,
+}
+
+impl Named {
+    fn of(edge: Edge, link: Option<&InferredLink>) -> Self {
+        Self {
+            name: edge.into(),
+            inferred: link.is_some() || edge.inferred(),
+            confidence: link.map(|link| hundredths(link.confidence)),
+            evidence: link.map(|link| link.evidence.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A confidence without what a float adds to it.
+pub(super) fn hundredths(confidence: f32) -> f64 {
+    (f64::from(confidence) * 100.0).round() / 100.0
 }
 
 /// A page of the edges at a node.
@@ -64,19 +84,24 @@ pub(super) async fn page(
         _ => None,
     };
     let all = loaders::edges(ctx, id.clone(), direction.into(), only).await?;
-    let ends: Vec<&EdgeEnd> =
-        all.iter().filter(|end| wanted.as_ref().is_none_or(|wanted| wanted.contains(&end.edge))).collect();
-    let start = after.map_or(0, |after| ends.partition_point(|end| **end <= after));
+    let inferred = loaders::inferred(ctx, id.clone()).await?;
+    let from_here = direction == EdgeDirection::Out;
+    let inferred =
+        inferred.iter().filter(|link| (link.from == *id) == from_here).map(|link| (link.end(id), Some(link)));
+    let mut ends: Vec<(EdgeEnd, Option<&InferredLink>)> =
+        all.iter().map(|end| (end.clone(), None)).chain(inferred).collect();
+    ends.retain(|(end, _)| wanted.as_ref().is_none_or(|wanted| wanted.contains(&end.edge)));
+    ends.sort_by(|a, b| a.0.cmp(&b.0));
+    let start = after.map_or(0, |after| ends.partition_point(|(end, _)| *end <= after));
     let end = start.saturating_add(size).min(ends.len());
     let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), Count::from(ends.len()));
-    page.edges.extend(ends[start..end].iter().map(|end| {
-        let named = Named { name: end.edge.into(), inferred: end.edge.inferred() };
-        PageEdge::with_additional_fields(encode(end), Node::from(end.other.clone()), named)
+    page.edges.extend(ends[start..end].iter().map(|(end, link)| {
+        PageEdge::with_additional_fields(encode(end), Node::from(end.other.clone()), Named::of(end.edge, *link))
     }));
     Ok(page)
 }
 
-/// The nodes at the other end of a node's edges of one name.
+/// The nodes at the other end of a node's edges of one name that were stated.
 pub(super) async fn ends(ctx: &Context<'_>, id: &NodeId, direction: Direction, edge: Edge) -> Result<Vec<NodeId>> {
     let edges = loaders::edges(ctx, id.clone(), direction, Some(edge)).await?;
     Ok(edges.iter().map(|end| end.other.clone()).collect())

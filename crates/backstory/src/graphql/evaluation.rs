@@ -3,10 +3,13 @@
 use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
     eval::{self, DEFAULT_DEPTH, EvaluationRequest, MAX_ASKED},
-    model::eval::{self as model, Leg},
+    model::{
+        eval::{self as model, Leg},
+        link::{LinkCurvePoint, LinkReport},
+    },
 };
 
-use super::{loaders, names::SearchLeg, page::QUERY};
+use super::{edge, loaders, names::SearchLeg, page::QUERY};
 
 /// A question whose answer is known.
 #[derive(InputObject)]
@@ -58,6 +61,61 @@ pub(super) async fn question_pairs(
         evidence: pair.evidence.into_iter().map(ID).collect(),
     };
     Ok(pairs.into_iter().map(pair).collect())
+}
+
+/// What was recovered of stated links between merge requests and issues that were hidden.
+#[derive(SimpleObject)]
+pub(crate) struct RecoveredLinks {
+    /// Merge requests whose links were hidden, the latest two fifths of those that were merged, also those without any: a
+    /// link of one of these counts as wrong.
+    changes: u64,
+    /// Of these, those that are linked with an issue.
+    linked: u64,
+    /// Of these, those that close one.
+    closing: u64,
+    /// How good the links are that are told.
+    told: RecoveredPoint,
+    /// The same for other least confidences, the highest first.
+    curve: Vec<RecoveredPoint>,
+}
+
+/// How good the links are that have at least some confidence.
+#[derive(SimpleObject)]
+pub(crate) struct RecoveredPoint {
+    /// The least confidence.
+    confidence: f64,
+    /// How many there are.
+    told: u64,
+    /// Of these, those that were stated, in whatever way.
+    right: u64,
+    /// Of these, those that were stated as closing.
+    closing: u64,
+    /// Share of them that is right; 1 if there are none.
+    precision: f64,
+    /// Share of the closing merge requests for which the closed issue is told.
+    recall: f64,
+    /// Share of the linked merge requests for which an issue is told that they are linked with.
+    recall_any: f64,
+}
+
+impl From<LinkCurvePoint> for RecoveredPoint {
+    fn from(point: LinkCurvePoint) -> Self {
+        let LinkCurvePoint { confidence, told, right, closing, precision, recall, recall_any } = point;
+        Self { confidence: edge::hundredths(confidence), told, right, closing, precision, recall, recall_any }
+    }
+}
+
+/// Hides stated links and measures what is recovered of them.
+pub(super) async fn recovered_links(ctx: &Context<'_>, project: Option<String>) -> Result<RecoveredLinks> {
+    let LinkReport { changes, linked, closing, told, curve } =
+        loaders::engine(ctx)?.measure_links(project.as_deref()).await?;
+    Ok(RecoveredLinks {
+        changes,
+        linked,
+        closing,
+        told: told.into(),
+        curve: curve.into_iter().map(Into::into).collect(),
+    })
 }
 
 /// What was found for questions whose answers are known.

@@ -16,7 +16,7 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, Result as EngineResult},
-    graph::{Direction, EdgeEnd},
+    graph::{Direction, EdgeEnd, InferredLink},
     model::{
         edge::Edge,
         entity::{Discussion, Item, ItemKind, Person},
@@ -89,6 +89,10 @@ struct DiscussionKey(ThreadId, String);
 /// The edges at a node, all or those of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EdgesKey(NodeId, Direction, Option<Edge>);
+
+/// The links at a node that nobody stated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct InferredKey(NodeId);
 
 /// Whether the graph knows what a node is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -172,6 +176,17 @@ impl Loader<EdgesKey> for Reader {
     }
 }
 
+impl Loader<InferredKey> for Reader {
+    type Value = Arc<[InferredLink]>;
+    type Error = Error;
+
+    async fn load(&self, keys: &[InferredKey]) -> Result<HashMap<InferredKey, Self::Value>, Error> {
+        self.reads.add(keys.len());
+        let links = self.engine.inferred_links(keys.iter().map(|InferredKey(id)| id.clone()).collect()).await?;
+        Ok(keys.iter().cloned().zip(links.into_iter().map(Into::into)).collect())
+    }
+}
+
 impl Loader<KnownKey> for Reader {
     type Value = bool;
     type Error = Error;
@@ -237,6 +252,14 @@ pub(super) async fn edges(
     only: Option<Edge>,
 ) -> Result<Arc<[EdgeEnd]>> {
     Ok(loaders(ctx)?.load_one(EdgesKey(id, direction, only)).await?.unwrap_or_default())
+}
+
+/// The links at a node that nobody stated; only issues, merge requests and commits have any.
+pub(super) async fn inferred(ctx: &Context<'_>, id: NodeId) -> Result<Arc<[InferredLink]>> {
+    if !matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }) {
+        return Ok(Arc::default());
+    }
+    Ok(loaders(ctx)?.load_one(InferredKey(id)).await?.unwrap_or_default())
 }
 
 /// Whether the graph knows what a node is.

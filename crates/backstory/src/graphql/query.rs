@@ -8,7 +8,7 @@ use super::{
     chat::{self, Chat, DEFAULT_CHATS},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
-    evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair},
+    evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair, RecoveredLinks},
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
@@ -205,6 +205,17 @@ impl Query {
         #[graphql(desc = "How many, 1 to 1,000.")] count: i32,
     ) -> Result<Vec<QuestionPair>> {
         evaluation::question_pairs(ctx, project, count).await
+    }
+
+    /// How good links between merge requests and issues are that nobody stated: the stated ones of the latest merge
+    /// requests are hidden and recovered.
+    #[graphql(complexity = "10 * QUERY + child_complexity")]
+    async fn recovered_links(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
+    ) -> Result<RecoveredLinks> {
+        evaluation::recovered_links(ctx, project).await
     }
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,

@@ -13,7 +13,7 @@ use backstory_engine::{
 };
 
 use super::{
-    loaders,
+    edge, loaders,
     names::{EdgeDirection, EdgeName},
     node::Node,
     page,
@@ -105,6 +105,10 @@ pub(crate) struct TraceStep {
     node: TraceNode,
     /// What shows it.
     evidence: Evidence,
+    /// Whether nobody stated it: it was found by words, names, people and time.
+    inferred: bool,
+    /// How likely it is, 0 to 1; null if it was stated.
+    confidence: Option<f64>,
 }
 
 /// A node of a trace.
@@ -133,6 +137,8 @@ pub(crate) struct Evidence {
     path: Option<String>,
     /// First and last line of it.
     lines: Option<Vec<u32>>,
+    /// What speaks for a step that nobody stated, the strongest first.
+    reasons: Vec<String>,
 }
 
 /// An earlier version of a line.
@@ -178,7 +184,7 @@ impl From<trace::LineOrigin> for LineOrigin {
 
 impl From<trace::Step> for TraceStep {
     fn from(step: trace::Step) -> Self {
-        let trace::Step { edge, from, node, evidence } = step;
+        let trace::Step { edge, from, node, evidence, confidence } = step;
         Self {
             edge: Edge::from_name(edge).map(EdgeName::from),
             from: from.map(ID::from),
@@ -194,7 +200,10 @@ impl From<trace::Step> for TraceStep {
                 url: evidence.url,
                 path: evidence.path,
                 lines: evidence.lines.map(|(first, last)| vec![first, last]),
+                reasons: evidence.reasons,
             },
+            inferred: confidence.is_some(),
+            confidence: confidence.map(edge::hundredths),
         }
     }
 }

@@ -104,6 +104,9 @@ pub(super) struct Edges {
 pub(super) struct Edge {
     pub(super) name: String,
     pub(super) node: Node,
+    /// Only of a link that nobody stated.
+    pub(super) confidence: Option<f64>,
+    pub(super) evidence: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -197,7 +200,16 @@ impl Thread {
 
 impl Edges {
     fn for_programs(&self) -> Vec<Value> {
-        self.edges.iter().map(|edge| json!({ "name": edge.name, "id": edge.node.id })).collect()
+        let for_programs = |edge: &Edge| {
+            let mut json = json!({ "name": edge.name, "id": edge.node.id });
+            if let Some(confidence) = edge.confidence {
+                json["inferred"] = json!(true);
+                json["confidence"] = json!(confidence);
+                json["evidence"] = json!(edge.evidence);
+            }
+            json
+        };
+        self.edges.iter().map(for_programs).collect()
     }
 }
 

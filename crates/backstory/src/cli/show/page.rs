@@ -131,7 +131,8 @@ fn links(thread: &Thread) -> Vec<Fact> {
             Side::Out => &thread.out,
             Side::In => &thread.into,
         };
-        let ends = edges.edges.iter().filter(|edge| edge.name == name).map(|edge| end(&edge.node.id));
+        let stated = edges.edges.iter().filter(|edge| edge.name == name && edge.confidence.is_none());
+        let ends = stated.map(|edge| end(&edge.node.id));
         let new: Vec<String> = ends.filter(|end| seen.insert(end.clone())).collect();
         match links.iter_mut().find(|(known, _)| *known == called) {
             Some((_, all)) => all.extend(new),
@@ -139,6 +140,12 @@ fn links(thread: &Thread) -> Vec<Fact> {
         }
     }
     let both = [&thread.out, &thread.into];
+    for edge in both.iter().flat_map(|edges| &edges.edges) {
+        if let Some(confidence) = edge.confidence {
+            let because = edge.evidence.join("; ");
+            links.push(("Inferred", vec![format!("{} ({confidence:.2}: {because})", end(&edge.node.id))]));
+        }
+    }
     let beyond: usize = both.iter().map(|edges| edges.total_count.saturating_sub(edges.edges.len())).sum();
     if beyond > 0 {
         links.push(("Other links", vec![format!("{beyond} more")]));

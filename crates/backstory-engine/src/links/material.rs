@@ -1,0 +1,305 @@
+//! What links are found from: the issues of a project, its merge requests with what their commits say and touch, the
+//! commits that none carried, and the links that are stated already.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use backstory_model::{
+    commit::Sha,
+    edge::Edge,
+    entity::{Discussion, Item, ItemKind, MergeRequest},
+    id::{NodeId, ThreadId, ThreadKind},
+    link::{Change, Issue, MAX_CHANGES, MAX_ISSUES},
+    repository::{CommitRecord, Record},
+};
+use backstory_store::graph::Graph;
+
+use crate::{Engine, error::Result};
+
+/// Items that are read at once.
+const BATCH: usize = 1000;
+/// Most commits of one merge request that count.
+const MAX_COMMITS: usize = 200;
+/// Longest text of a merge request's commits, in bytes.
+const MAX_MESSAGES: usize = 6000;
+
+/// What links of a project are found from.
+pub(super) struct Material {
+    pub(super) issues: Vec<Issue>,
+    pub(super) changes: Vec<Change>,
+    pub(super) stated: Stated,
+    /// When merge requests were merged.
+    pub(super) merged: HashMap<NodeId, jiff::Timestamp>,
+}
+
+/// Links between changes and issues that are stated.
+#[derive(Default)]
+pub(super) struct Stated {
+    closes: HashMap<NodeId, BTreeSet<ThreadId>>,
+    linked: HashMap<NodeId, BTreeSet<ThreadId>>,
+}
+
+impl Stated {
+    /// Whether a change is linked with any issue.
+    pub(super) fn is_linked(&self, change: &NodeId) -> bool {
+        self.linked.contains_key(change)
+    }
+
+    /// Whether a change closes any issue.
+    pub(super) fn is_closing(&self, change: &NodeId) -> bool {
+        self.closes.contains_key(change)
+    }
+
+    /// Whether a change is linked with an issue.
+    pub(super) fn links(&self, change: &NodeId, issue: &ThreadId) -> bool {
+        self.linked.get(change).is_some_and(|issues| issues.contains(issue))
+    }
+
+    /// Whether a change closes an issue.
+    pub(super) fn closes(&self, change: &NodeId, issue: &ThreadId) -> bool {
+        self.closes.get(change).is_some_and(|issues| issues.contains(issue))
+    }
+}
+
+/// Merge requests, and which of their commits belong to which.
+#[derive(Default)]
+struct Carried {
+    changes: Vec<Change>,
+    merged: HashMap<NodeId, jiff::Timestamp>,
+    carrier: HashMap<Sha, usize>,
+}
+
+impl Engine {
+    /// Reads what links of a project are found from; without issues there is nothing to find.
+    pub(super) async fn link_material(&self, graph: &Graph, project: &str) -> Result<Material> {
+        let (engine, graph, project) = (self.clone(), graph.clone(), project.to_owned());
+        let mut material = self.blocking(move || engine.link_texts(&graph, &project)).await?;
+        let own = material.issues.iter().map(|issue| issue.id.to_string());
+        let ids: Vec<String> = own.chain(material.changes.iter().map(|change| change.id.to_string())).collect();
+        let mut vectors = self.index().vectors_of(&ids).await?;
+        for issue in &mut material.issues {
+            issue.vectors = vectors.remove(&issue.id.to_string()).unwrap_or_default();
+        }
+        for change in &mut material.changes {
+            change.vectors = vectors.remove(&change.id.to_string()).unwrap_or_default();
+        }
+        Ok(material)
+    }
+
+    fn link_texts(&self, graph: &Graph, project: &str) -> Result<Material> {
+        let issues = self.link_issues(project)?;
+        let (mut changes, mut stated, mut merged) = (vec![], Stated::default(), HashMap::new());
+        if !issues.is_empty() {
+            let mut carried = self.link_requests(project)?;
+            self.link_commits(project, &mut carried)?;
+            stated = self.stated(graph, project, &carried)?;
+            (changes, merged) = (carried.changes, carried.merged);
+        }
+        Ok(Material { issues, changes, stated, merged })
+    }
+
+    /// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
+    fn each_item(&self, project: &str, kind: ItemKind, most: usize, mut take: impl FnMut(Item)) -> Result<()> {
+        let (mut after, mut read): (Option<String>, usize) = (None, 0);
+        while read < most {
+            let items = self.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
+            let Some(last) = items.last() else { break };
+            after = Some(last.key.clone());
+            read += items.len();
+            // What cannot be read is told by `check`.
+            items.iter().filter_map(|stored| self.parse(stored).ok()).for_each(&mut take);
+        }
+        Ok(())
+    }
+
+    fn link_issues(&self, project: &str) -> Result<Vec<Issue>> {
+        let mut issues = Vec::new();
+        self.each_item(project, ItemKind::Issue, MAX_ISSUES * 2, |item| {
+            if let Item::Issue(issue) = item {
+                issues.push(issue);
+            }
+        })?;
+        let with_comments = |issue: backstory_model::entity::Issue| {
+            let items = self.ledger().thread(project, &issue.id.short())?;
+            let comments = self.parse_discussions(&items)?.into_iter().flat_map(comments_of).collect();
+            let backstory_model::entity::Issue { id, thread, .. } = issue;
+            Ok(Issue {
+                id,
+                title: thread.title,
+                text: thread.description,
+                created_at: thread.created_at,
+                closed_at: thread.closed_at,
+                comments,
+                vectors: vec![],
+            })
+        };
+        issues.into_iter().map(with_comments).collect()
+    }
+
+    fn link_requests(&self, project: &str) -> Result<Carried> {
+        let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
+        self.each_item(project, ItemKind::Merge, usize::MAX, |item| {
+            if let Item::Repository(of) = item
+                && let Record::Merge(merge) = of.record
+            {
+                brought.insert(merge.sha, merge.brought);
+            }
+        })?;
+        let mut carried = Carried::default();
+        self.each_item(project, ItemKind::MergeRequest, MAX_CHANGES * 2, |item| {
+            if let Item::MergeRequest(mr) = item {
+                carried.add(mr, &brought);
+            }
+        })?;
+        Ok(carried)
+    }
+
+    /// Gives each merge request what its commits say and touch; a commit that none carried is a change of its own.
+    fn link_commits(&self, project: &str, carried: &mut Carried) -> Result<()> {
+        let usernames = self.usernames()?;
+        let mut messages: HashMap<usize, BTreeSet<String>> = HashMap::new();
+        let mut own = Vec::new();
+        self.each_item(project, ItemKind::Commit, usize::MAX, |item| {
+            let Item::Repository(of) = item else { return };
+            let Record::Commit(record) = of.record else { return };
+            match carried.carrier.get(&record.commit.sha) {
+                Some(at) => {
+                    let change = &mut carried.changes[*at];
+                    change.touched.extend(record.commit.identifiers.iter().map(|found| found.name.clone()));
+                    // The message of a merge repeats the request.
+                    if !record.commit.is_merge() {
+                        messages.entry(*at).or_default().insert(record.commit.message);
+                    }
+                }
+                None if record.commit.is_merge() || record.rewritten || own.len() >= MAX_CHANGES => {}
+                None => own.push(commit_change(project, *record, &usernames)),
+            }
+        })?;
+        for (at, messages) in messages {
+            let change = &mut carried.changes[at];
+            let mut room = MAX_MESSAGES;
+            for message in messages.iter().take_while(|message| {
+                let fits = message.len() <= room;
+                room = room.saturating_sub(message.len());
+                fits
+            }) {
+                change.text.push('\n');
+                change.text.push_str(message);
+            }
+        }
+        carried.changes.extend(own);
+        Ok(())
+    }
+
+    /// User names by the keys of who made commits.
+    fn usernames(&self) -> Result<BTreeMap<String, String>> {
+        let mut usernames = BTreeMap::new();
+        for stored in self.ledger().items_of(ItemKind::Identity)? {
+            if let Ok(Item::Identity(identity)) = self.parse(&stored)
+                && let Some(person) = identity.same_as
+            {
+                usernames.insert(identity.key, person);
+            }
+        }
+        Ok(usernames)
+    }
+
+    /// The issues that a project has.
+    fn issue_ids(&self, project: &str) -> Result<HashSet<ThreadId>> {
+        let keys = self.ledger().keys(project, ItemKind::Issue)?;
+        let iids = keys.iter().filter_map(|key| key.strip_prefix('#')?.parse().ok());
+        Ok(iids.map(|iid| ThreadId::issue(project, iid)).collect())
+    }
+
+    /// The links that items state between changes and issues that exist, in whatever way.
+    fn stated(&self, graph: &Graph, project: &str, carried: &Carried) -> Result<Stated> {
+        let whole = |node: NodeId| match node {
+            NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => NodeId::Thread(thread),
+            NodeId::Commit { project: of, sha } => {
+                let carrier = sha.parse().ok().and_then(|sha: Sha| carried.carrier.get(&sha));
+                match carrier.filter(|_| of == project) {
+                    Some(at) => carried.changes[*at].id.clone(),
+                    None => NodeId::Commit { project: of, sha },
+                }
+            }
+            other => other,
+        };
+        let own = self.issue_ids(project)?;
+        let mut stated = Stated::default();
+        for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
+            for (from, to) in graph.stated(edge)? {
+                let (from, to) = (whole(from), whole(to));
+                let (change, issue) = if is_change(&from) { (from, to) } else { (to, from) };
+                let NodeId::Thread(issue) = issue else { continue };
+                if !is_change(&change) || issue.kind != ThreadKind::Issue {
+                    continue;
+                }
+                // A number that is only mentioned may be that of something else.
+                if !own.contains(&issue) && (issue.project == project || !graph.exists(&issue.clone().into())?) {
+                    continue;
+                }
+                if matches!(edge, Edge::Closes | Edge::Fixes) {
+                    stated.closes.entry(change.clone()).or_default().insert(issue.clone());
+                }
+                stated.linked.entry(change).or_default().insert(issue);
+            }
+        }
+        Ok(stated)
+    }
+}
+
+impl Carried {
+    fn add(&mut self, mr: MergeRequest, brought: &HashMap<Sha, Vec<Sha>>) {
+        let id = NodeId::Thread(mr.id);
+        let thread = mr.thread;
+        if let Some(at) = mr.merged_at {
+            self.merged.insert(id.clone(), at);
+            let merged_as = [mr.merge_commit_sha, mr.squash_commit_sha, mr.head_sha];
+            let mut open: Vec<Sha> = merged_as.into_iter().flatten().filter_map(|sha| sha.parse().ok()).collect();
+            let mut seen = HashSet::new();
+            while let Some(sha) = open.pop() {
+                if seen.len() < MAX_COMMITS && seen.insert(sha) {
+                    self.carrier.entry(sha).or_insert(self.changes.len());
+                    open.extend(brought.get(&sha).into_iter().flatten());
+                }
+            }
+        }
+        self.changes.push(Change {
+            id,
+            title: thread.title,
+            text: thread.description,
+            author: thread.author,
+            begun_at: thread.created_at,
+            ended_at: mr.merged_at.or(thread.closed_at),
+            touched: BTreeSet::new(),
+            vectors: vec![],
+        });
+    }
+}
+
+fn commit_change(project: &str, record: CommitRecord, usernames: &BTreeMap<String, String>) -> Change {
+    let commit = record.commit;
+    let key = backstory_model::repository::identity_key(&commit.author.name, &commit.author.email);
+    let title = commit.title().to_owned();
+    Change {
+        id: NodeId::commit(project, &commit.sha.to_string()),
+        text: commit.message.trim_start().strip_prefix(&title).unwrap_or(&commit.message).to_owned(),
+        title,
+        author: usernames.get(&key).cloned(),
+        begun_at: commit.author.at,
+        ended_at: Some(commit.committer.at),
+        touched: commit.identifiers.into_iter().map(|found| found.name).collect(),
+        vectors: vec![],
+    }
+}
+
+fn comments_of(discussion: Discussion) -> impl Iterator<Item = (Option<String>, jiff::Timestamp)> {
+    discussion.notes.into_iter().map(|note| (note.author, note.created_at))
+}
+
+fn is_change(node: &NodeId) -> bool {
+    match node {
+        NodeId::Thread(thread) => thread.kind == ThreadKind::MergeRequest,
+        NodeId::Commit { .. } => true,
+        _ => false,
+    }
+}

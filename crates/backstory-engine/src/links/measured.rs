@@ -1,0 +1,50 @@
+//! How good inferred links are: stated ones are hidden and recovered.
+
+use std::collections::{HashMap, HashSet};
+
+use backstory_model::{
+    id::NodeId,
+    link::{Corpus, Found, Link, LinkReport, Recovered},
+};
+
+use super::material::Stated;
+use crate::{Engine, error::Result};
+
+/// Of five merged requests so many are measured, the latest; those before are what weights were learned from.
+const MEASURED: usize = 2;
+
+impl Engine {
+    /// Hides the stated links of the latest two fifths of a project's merged requests and measures what is recovered.
+    ///
+    /// # Errors
+    /// There is no such project, or a store failed.
+    pub async fn measure_links(&self, project: Option<&str>) -> Result<LinkReport> {
+        let project = self.project_of_questions(project).await?;
+        let material = self.link_material(&self.graph(), &project).await?;
+        let least = self.settings().links.confidence;
+        self.blocking(move || {
+            let mut merged: Vec<_> = material.merged.iter().map(|(id, at)| (*at, id)).collect();
+            merged.sort();
+            let measured: HashSet<&NodeId> =
+                merged.iter().rev().take((merged.len() * MEASURED).div_ceil(5)).map(|(_, id)| *id).collect();
+            let corpus = Corpus::new(material.issues, material.changes);
+            let links = corpus.links(|change| measured.contains(&change.id), 0.0);
+            let found: HashMap<&NodeId, Link> = links.map(|(change, link)| (&change.id, link)).collect();
+            let recovered = |id: &&NodeId| recovered(id, found.get(id), &material.stated);
+            Ok(LinkReport::of(&measured.iter().map(recovered).collect::<Vec<_>>(), least))
+        })
+        .await
+    }
+}
+
+fn recovered(change: &NodeId, found: Option<&Link>, stated: &Stated) -> Recovered {
+    Recovered {
+        closes: stated.is_closing(change),
+        linked: stated.is_linked(change),
+        found: found.map(|link| Found {
+            confidence: link.score.confidence,
+            closes: stated.closes(change, &link.issue),
+            linked: stated.links(change, &link.issue),
+        }),
+    }
+}

@@ -1,0 +1,87 @@
+//! Links that nobody stated, brought up to date with what was read: a function of the ledger and of the vectors of the
+//! index. A new text changes how rare words are, so all are found anew when something has changed; only what differs is
+//! written.
+
+mod material;
+mod measured;
+
+use backstory_model::{
+    id::NodeId,
+    link::{Corpus, Link},
+};
+use backstory_store::graph::{Graph, InferredLink};
+
+use crate::{Engine, error::Result};
+
+/// Parts into which confidence is divided: more would pretend to know more.
+const HUNDREDTHS: f32 = 100.0;
+/// Version of how links are found: links that another version found are found anew.
+const VERSION: u32 = 1;
+
+impl Engine {
+    /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
+    pub(crate) async fn refresh_links(&self) -> Result<()> {
+        let _one_at_a_time = self.0.projecting.lock().await;
+        self.refresh_links_of(self.graph()).await
+    }
+
+    /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
+    pub(crate) async fn refresh_links_of(&self, graph: Graph) -> Result<()> {
+        let (known, basis) = (graph.clone(), self.links_basis().await?);
+        if self.blocking(move || Ok(known.inferred_basis()?)).await?.as_ref() == Some(&basis) {
+            return Ok(());
+        }
+        let started = std::time::Instant::now();
+        let links = self.infer_links(&graph).await?;
+        let found = links.len();
+        let changed = self.blocking(move || Ok(graph.put_inferred(&links, &basis)?)).await?;
+        tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
+        Ok(())
+    }
+
+    /// What the links are found from. Documents of which kinds have vectors is told by their number: any other change
+    /// of theirs is a change of the ledger.
+    async fn links_basis(&self) -> Result<String> {
+        let seq = self.ledger_step(|ledger| ledger.last_seq()).await?;
+        let (least, embedded) = (self.settings().links.confidence, self.index().coverage().embedded);
+        Ok(format!("{VERSION} {least} {seq} {} {embedded}", self.embedder().model()))
+    }
+
+    /// Finds the links of all projects, as they are to be told.
+    pub(crate) async fn infer_links(&self, graph: &Graph) -> Result<Vec<InferredLink>> {
+        let mut links = Vec::new();
+        for project in self.projects().await? {
+            let material = self.link_material(graph, &project.path).await?;
+            if material.issues.is_empty() {
+                continue;
+            }
+            let least = self.settings().links.confidence;
+            let found = self.blocking(move || {
+                let corpus = Corpus::new(material.issues, material.changes);
+                let stated = &material.stated;
+                let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
+                Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
+            });
+            links.extend(found.await?);
+        }
+        Ok(links)
+    }
+
+    /// The links that nobody stated which start or end at nodes, in the order of the nodes.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub async fn inferred_links(&self, ids: Vec<NodeId>) -> Result<Vec<Vec<InferredLink>>> {
+        let graph = self.graph();
+        self.blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
+    }
+}
+
+fn told(change: &NodeId, link: &Link) -> InferredLink {
+    InferredLink {
+        from: change.clone(),
+        to: link.issue.clone().into(),
+        confidence: (link.score.confidence * HUNDREDTHS).round() / HUNDREDTHS,
+        evidence: link.score.evidence(),
+    }
+}

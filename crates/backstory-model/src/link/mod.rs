@@ -1,0 +1,68 @@
+//! Links that nobody stated: which issue a change is about, told by words, names, people and time.
+//!
+//! A change is a merge request, or a commit that no merge request carried. Of the issues that were open when it was
+//! begun the likeliest is told, with how sure that is and what speaks for it. Everything here is a function of its
+//! arguments: the same texts give the same links, in whatever order they were read.
+
+mod corpus;
+mod features;
+mod recovered;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::id::{NodeId, ThreadId};
+
+pub use corpus::{Corpus, MAX_CHANGES, MAX_ISSUES};
+pub use features::{DEFAULT_CONFIDENCE, Features, Part, Score, Touched};
+pub use recovered::{Found, LinkCurvePoint, LinkReport, Recovered};
+
+/// A merge request, or a commit that none carried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Which one.
+    pub id: NodeId,
+    /// One line.
+    pub title: String,
+    /// Its description, then the messages of its commits.
+    pub text: String,
+    /// User name of who made it.
+    pub author: Option<String>,
+    /// When it was begun.
+    pub begun_at: Timestamp,
+    /// When it was merged or given up; `None` if it is under way.
+    pub ended_at: Option<Timestamp>,
+    /// Words of the lines it changes.
+    pub touched: BTreeSet<String>,
+    /// Vectors of its own text; none if there are none.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// An issue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Issue {
+    /// Which one.
+    pub id: ThreadId,
+    /// One line.
+    pub title: String,
+    /// Its description.
+    pub text: String,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
+    /// Who commented on it, and when.
+    pub comments: Vec<(Option<String>, Timestamp)>,
+    /// Vectors of its own text; none if there are none.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// The likeliest issue of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The issue.
+    pub issue: ThreadId,
+    /// How likely it is, and why.
+    pub score: Score,
+}
