@@ -19,6 +19,7 @@ mod links;
 mod replay;
 mod repository;
 mod repository_shapes;
+mod search_commits;
 mod snapshots;
 mod store_graph;
 mod store_index;

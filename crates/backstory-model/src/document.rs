@@ -53,7 +53,7 @@ pub struct Document {
     /// The text below the header, in parts that belong together.
     pub parts: Vec<Part>,
     /// What full-text search reads if it is not the text: of an issue or merge request that and all its discussions, of
-    /// a commit also the paths and words it touches. Else empty.
+    /// a commit also the names of files and the words it touches. Else empty.
     pub whole_text: String,
     /// Of code and documents: path of the file.
     pub path: Option<String>,

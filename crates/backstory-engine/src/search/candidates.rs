@@ -116,7 +116,7 @@ impl Found {
         let words = self.words.iter().map(|hit| hit.document.as_str());
         let meaning = self.passages.iter().map(|hit| hit.document.as_str());
         for leg in [words.collect::<Vec<_>>(), meaning.collect()] {
-            let mut left = Left { conversations: CONVERSATIONS, commits: COMMITS, code: CODE };
+            let mut left = Left::of(filter);
             for id in leg {
                 if facts.get(id).is_some_and(|of| left.takes(of.kind)) {
                     chosen.insert(id.to_owned());
@@ -142,6 +142,15 @@ struct Left {
 }
 
 impl Left {
+    /// Where no conversations are wanted there is room for more of what is.
+    fn of(filter: &Filter) -> Self {
+        if filter.kinds.is_empty() || filter.kinds.iter().any(|kind| is_conversation(*kind)) {
+            Self { conversations: CONVERSATIONS, commits: COMMITS, code: CODE }
+        } else {
+            Self { conversations: 0, commits: CONVERSATIONS, code: CONVERSATIONS }
+        }
+    }
+
     fn takes(&mut self, kind: DocumentKind) -> bool {
         let left = match kind {
             DocumentKind::Issue | DocumentKind::MergeRequest | DocumentKind::Discussion => &mut self.conversations,
@@ -190,6 +199,8 @@ fn by_class(filter: &Filter, limits: [usize; 2]) -> Vec<(Filter, usize)> {
     let wanted = |kind: &DocumentKind| filter.kinds.is_empty() || filter.kinds.contains(kind);
     let (conversations, others): (Vec<_>, Vec<_>) =
         DocumentKind::ALL.into_iter().filter(wanted).partition(|kind| is_conversation(*kind));
+    // What is alone crowds nobody out.
+    let limits = if conversations.is_empty() { [limits[0]; 2] } else { limits };
     let of_class = |(kinds, limit): (Vec<DocumentKind>, usize)| (Filter { kinds, ..filter.clone() }, limit);
     [conversations, others].into_iter().zip(limits).filter(|(kinds, _)| !kinds.is_empty()).map(of_class).collect()
 }

@@ -122,12 +122,9 @@ impl Candidate {
         let is_thread = matches!(facts.kind, DocumentKind::Issue | DocumentKind::MergeRequest);
         let semantic = if is_thread { (1.0 - OWN) * near + OWN * own } else { near };
         let covered = of_two(|passage| passage.coverage);
-        let parts = Parts {
-            semantic,
-            lexical: f32::midpoint(covered, lexical),
-            importance: facts.importance,
-            ..Parts::default()
-        };
+        // The words of a commit's diff say what its message does not; they are in no passage.
+        let words = if facts.kind == DocumentKind::Commit { lexical } else { f32::midpoint(covered, lexical) };
+        let parts = Parts { semantic, lexical: words, importance: facts.importance, ..Parts::default() };
         Self { passages, parts, lexical }
     }
 

@@ -43,6 +43,11 @@ pub const MAX_PASSAGES: usize = 3;
 const SNIPPET: usize = 240;
 /// What is named in the query comes first.
 const DIRECT: f32 = 1.0;
+/// How much the meaning of a commit counts, compared to that of others: many messages sound alike.
+const MEANING_OF_COMMIT: f32 = 0.55;
+/// How much its words count: they reach but a small share of the largest BM25 score, as all of its text is one short
+/// field.
+const WORDS_OF_COMMIT: f32 = 2.2;
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
 
@@ -331,12 +336,22 @@ impl Order<'_> {
         }
         let weights = self.weights();
         let score = |(id, of): (&String, &Candidate)| {
-            let prior = self.facts.get(id.as_str()).map_or(1.0, |facts| self.understood.prior(facts.kind));
+            let kind = self.facts.get(id.as_str()).map(|facts| facts.kind);
+            let prior = kind.map_or(1.0, |kind| self.understood.prior(kind));
+            // One leg alone is not weighed against the other.
+            let is_weighed = kind == Some(DocumentKind::Commit) && self.mode == Mode::Hybrid;
+            let weights = if is_weighed { of_commit(weights) } else { weights };
             let direct = if self.understood.named.iter().any(|named| id_of(named) == *id) { DIRECT } else { 0.0 };
             (id.clone(), direct + prior * of.parts.score(&weights))
         };
         sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))
     }
+}
+
+/// What the parts of a commit count where those of others count so much.
+fn of_commit(weights: Parts) -> Parts {
+    let (semantic, lexical) = (weights.semantic * MEANING_OF_COMMIT, weights.lexical * WORDS_OF_COMMIT);
+    Parts { semantic, lexical, ..weights }
 }
 
 /// What is ranked: documents that meet the filter, each with its passages and those of its parts.

@@ -139,6 +139,10 @@ impl Engine {
                 leader.insert(id, at);
                 continue;
             }
+            // Commits of one merge belong together even if that was not found itself.
+            for (merge, _) in others.iter().filter(|(_, edge)| *edge == Edge::MergedBy.name()) {
+                leader.entry((*merge).clone()).or_insert(stories.len());
+            }
             leader.insert(id.clone(), stories.len());
             let members = others.iter().map(|(other, relation)| Member { id: (*other).clone(), relation });
             let members = members.chain(carried.remove(&id).unwrap_or_default());
@@ -212,13 +216,13 @@ impl Engine {
         let graph = self.graph();
         let mut links = Links::default();
         for id in ids {
-            let NodeId::Thread(thread) = id else { continue };
-            let direction = match thread.kind {
-                ThreadKind::MergeRequest => Direction::Out,
-                ThreadKind::Issue => Direction::In,
+            let (edge, direction) = match id {
+                NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }) => (Edge::Closes, Direction::Out),
+                NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }) => (Edge::Closes, Direction::In),
+                _ => (Edge::MergedBy, Direction::Out),
             };
-            for end in graph.edges(id, direction, Some(Edge::Closes))? {
-                links.same.push((id_of(id), id_of(&end.other), Edge::Closes.name()));
+            for end in graph.edges(id, direction, Some(edge))? {
+                links.same.push((id_of(id), id_of(&end.other), edge.name()));
             }
         }
         let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));

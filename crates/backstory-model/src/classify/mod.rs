@@ -14,7 +14,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use paths::{PathKind, path_kind};
+pub use paths::{PathKind, is_changelog, is_generated, path_kind};
 
 /// Most files of a change that are looked at.
 pub const MAX_FILES: usize = 10_000;

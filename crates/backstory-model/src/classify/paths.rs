@@ -145,3 +145,59 @@ pub fn path_kind(path: &str) -> PathKind {
         || (matches!(extension, "yml" | "yaml" | "toml" | "json" | "json5") && dirs.is_empty());
     if settings { PathKind::Configuration } else { PathKind::Source }
 }
+
+/// Directories of which each file tells one change.
+const CHANGELOG_DIRS: [&str; 8] =
+    ["changelog", "changelogs", "changelog.d", "changes", "news", "newsfragments", "announce", ".changeset"];
+/// Names of files that tell what changed, without extension.
+const CHANGELOG_NAMES: [&str; 7] =
+    ["changelog", "change_log", "changes", "news", "history", "release-notes", "release_notes"];
+/// Files that programs write, besides lock files: their names and the ends of their names.
+const GENERATED_NAMES: [&str; 7] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "go.sum",
+    "go.work.sum",
+    "gradle.lockfile",
+    "package.resolved",
+];
+const GENERATED_ENDS: [&str; 8] = [".lock", ".lockb", ".svg", ".min.js", ".min.css", ".js.map", ".css.map", ".snap"];
+
+/// Whether the file at a path tells people what changed from release to release.
+pub fn is_changelog(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let text = DOCUMENT_EXTENSIONS.contains(&extension) || matches!(extension, "" | "txt");
+    // Those of one change are often called by its number.
+    let one_change = text || name.starts_with(|first: char| first.is_ascii_digit());
+    (text && CHANGELOG_NAMES.contains(&stem))
+        || (one_change && dirs.split('/').any(|dir| CHANGELOG_DIRS.contains(&dir)))
+}
+
+/// Whether the file at a path is written by a program.
+pub fn is_generated(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit_once('/').map_or(lower.as_str(), |(_, name)| name);
+    GENERATED_NAMES.contains(&name) || GENERATED_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changelogs_and_generated_files_are_told_by_their_names() {
+        for path in ["CHANGELOG.md", "NEWS", "doc/en/changelog.rst", "changelog/123.bugfix", "a/newsfragments/x.md"] {
+            assert!(is_changelog(path), "{path}");
+        }
+        for path in ["src/history.rs", "src/changes/mod.rs", "docs/news.html", "README.md"] {
+            assert!(!is_changelog(path), "{path}");
+        }
+        for path in ["Cargo.lock", "web/package-lock.json", "go.sum", "a/logo.svg", "dist/app.min.js"] {
+            assert!(is_generated(path), "{path}");
+        }
+        assert!(!is_generated("src/lock.rs") && !is_generated("package.json"));
+    }
+}

@@ -17,27 +17,31 @@ use crate::{
 
 /// Words that the diff touches, of a commit, that full-text search reads.
 const MAX_TOUCHED: usize = 100;
-/// Paths of a commit that full-text search reads.
+/// Files of a commit whose names full-text search reads.
 const MAX_PATHS: usize = 200;
 /// How often the first line of a message counts in full-text search: it says what the commit is for.
 const SUBJECT_COUNTS: usize = 3;
 /// Longest text of one document of a file, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
-/// The document of a commit; none for a merge that only repeats the text of its merge request.
+/// The document of a commit; none for a merge that only repeats the text of its merge request. Pull requests are not
+/// read, so that of those the merge alone tells the text.
 pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document> {
     let commit = &record.commit;
-    if record.rewritten || (commit.is_merge() && !message::read(&commit.message, context).carried_by.is_empty()) {
+    let repeats = || commit.is_merge() && !message::read(&commit.message, context).carried_by.is_empty();
+    if record.rewritten || (context.forge == Forge::GitLab && repeats()) {
         return None;
     }
     let (title, body) = commit.message.trim().split_once('\n').unwrap_or((commit.message.trim(), ""));
     // Without the lines that only say who signed what.
     let message = message::Message::parse(&commit.message);
-    let mut whole_text = format!("{}\n", message.subject).repeat(SUBJECT_COUNTS);
+    let mut whole_text = format!("{}\n", purpose(&message)).repeat(SUBJECT_COUNTS);
     whole_text.push_str(&message.body);
     whole_text.push('\n');
     for change in commit.changes.iter().take(MAX_PATHS) {
-        let _ = write!(whole_text, "\n{}", change.path);
+        // Directories are the same in most commits and only make the text longer.
+        let path = change.path.as_str();
+        let _ = write!(whole_text, "\n{}", path.rsplit_once('/').map_or(path, |(_, name)| name));
     }
     for entity in record.entities.iter().take(MAX_TOUCHED) {
         let _ = write!(whole_text, "\n{}", entity.entity.name);
@@ -67,6 +71,12 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         lines: None,
         importance: among(changed, LARGE_COMMIT),
     })
+}
+
+/// What says what a commit is for: its subject; of a merge whose subject only names a request, the title of that.
+fn purpose(message: &message::Message) -> &str {
+    let title = message.body.lines().next().unwrap_or_default();
+    if message.subject.starts_with("Merge pull request #") && !title.is_empty() { title } else { &message.subject }
 }
 
 /// Address of a commit for people; empty if its repository has no forge.

@@ -2,6 +2,7 @@
 //! measures with their uncertainty, and what changed since the last time.
 
 mod bounds;
+pub mod changelog;
 mod drift;
 mod file;
 mod measure;

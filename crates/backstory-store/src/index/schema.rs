@@ -11,8 +11,8 @@ use lancedb::index::{
 
 use super::{error::Format, types::ModelTag};
 
-/// The format this program reads and writes. A change of the columns raises `schema`, a change of [`analyzer`]
-/// raises `analyzer`.
+/// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
+/// change of [`analyzer`] raises `analyzer`.
 pub(super) const FORMAT: Format = Format { schema: 5, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";

@@ -6,7 +6,10 @@
 
 use std::io::{self, Read};
 
-use backstory_model::commit::{ChangeStatus, FileChange, FileMode, FileVersion, LineCounts, RepoPath, Sha};
+use backstory_model::{
+    classify::{is_changelog, is_generated},
+    commit::{ChangeStatus, FileChange, FileMode, FileVersion, LineCounts, RepoPath, Sha},
+};
 
 use super::identifiers::Identifiers;
 
@@ -81,7 +84,7 @@ impl<R: Read> DiffStream<R> {
             self.at += 1;
             for (index, count) in patches.into_iter().enumerate() {
                 let change = changes.kept.get_mut(index);
-                let text = change.as_ref().is_some_and(|change| count == 1 && is_plain(change));
+                let text = change.as_ref().is_some_and(|change| count == 1 && is_plain(change) && is_written(change));
                 let mut words = words.as_mut().filter(|_| text);
                 let mut lines = Some(LineCounts::default());
                 for _ in 0..count {
@@ -269,4 +272,10 @@ impl<R: Read> DiffStream<R> {
 /// Whether both sides that are there are ordinary files.
 fn is_plain(change: &FileChange) -> bool {
     [change.old, change.new].iter().flatten().all(|version| version.mode.is_file())
+}
+
+/// Whether its words are those of the change: not what a program wrote, nor what tells people of many changes.
+fn is_written(change: &FileChange) -> bool {
+    let path = change.path.as_str();
+    !is_generated(path) && !is_changelog(path)
 }
