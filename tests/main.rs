@@ -20,6 +20,7 @@ mod replay;
 mod repository;
 mod repository_shapes;
 mod search_commits;
+mod search_rerank;
 mod snapshots;
 mod store_graph;
 mod store_index;

@@ -31,6 +31,7 @@ pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
         embedding: embed::Settings::default(),
         ranking: Profile::Rrf.into(),
         llm: None,
+        rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
     }

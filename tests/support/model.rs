@@ -30,6 +30,8 @@ pub(crate) enum Says {
     Nothing,
     /// What is no answer.
     Garbage(String),
+    /// Which passages answer best: those with these words, in that order.
+    Preferred(Vec<String>),
     /// To ask somewhere else.
     Redirect(String),
 }
@@ -97,6 +99,11 @@ impl Model {
         self.will([Says::Text(text.to_owned())])
     }
 
+    /// Tells it to say next that the passages with these words answer best, in that order, when it is to order some.
+    pub(crate) fn prefer(&self, words: &[&str]) -> &Self {
+        self.will([Says::Preferred(words.iter().map(|word| (*word).to_owned()).collect())])
+    }
+
     /// What it was asked since the last call.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.shared.asked.lock().unwrap())
@@ -113,6 +120,7 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     let body: Value = serde_json::from_slice(&body).unwrap();
     let (path, stream) = (uri.path().to_owned(), body["stream"] == true);
     let ollama = path == "/api/chat";
+    let passages = body["documents"].as_array().cloned().unwrap_or_default();
     shared.asked.lock().unwrap().push(Asked { path, headers, body });
     let says = shared.says.lock().unwrap().pop_front();
     match says.unwrap_or(Says::Status(404)) {
@@ -131,6 +139,14 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
             let status = StatusCode::from_u16(status).unwrap();
             let error = json!({ "error": { "message": "the key sk-secret is not liked" } });
             (status, [(header::RETRY_AFTER, "0")], Json(error)).into_response()
+        }
+        Says::Preferred(words) => {
+            let judged = |(index, passage): (usize, &Value)| {
+                let at = words.iter().position(|word| passage.as_str().unwrap().contains(word));
+                json!({ "index": index, "relevance_score": at.map_or(-9.0, |at| 9.0 - at as f64) })
+            };
+            let results: Vec<Value> = passages.iter().enumerate().map(judged).rev().collect();
+            Json(json!({ "results": results })).into_response()
         }
         Says::Nothing => std::future::pending().await,
         Says::Garbage(text) => text.into_response(),

@@ -46,6 +46,7 @@ fn settings() -> Settings {
         embedding: embed::Settings::default(),
         ranking: Profile::Default.into(),
         llm: None,
+        rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
     }

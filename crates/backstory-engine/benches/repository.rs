@@ -143,6 +143,7 @@ fn settings() -> Settings {
         },
         ranking: backstory_engine::model::score::Profile::Default.into(),
         llm: None,
+        rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
     }

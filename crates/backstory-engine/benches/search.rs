@@ -33,6 +33,7 @@ fn settings() -> Settings {
         embedding: embed::Settings::default(),
         ranking: backstory_engine::model::score::Profile::Default.into(),
         llm: None,
+        rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
     }
@@ -57,6 +58,7 @@ async fn searches(engine: &Engine, vocabulary: &Vocabulary, name: &str, mode: Mo
             mode,
             limit: LIMIT,
             ranking: None,
+            rerank: false,
         };
         let start = Instant::now();
         let found = engine.search(request).await?;

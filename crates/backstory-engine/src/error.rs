@@ -9,7 +9,7 @@ use backstory_sources::{
 };
 use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError};
 
-use crate::{embed::EmbedError, llm::ChatError};
+use crate::{embed::EmbedError, llm::ChatError, rerank::RerankSettingError};
 
 /// Kind of a failure; the binary's table maps each to an exit code, an HTTP status and a GraphQL code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,6 +97,12 @@ impl From<EmbedError> for Error {
     fn from(error: EmbedError) -> Self {
         let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<RerankSettingError> for Error {
+    fn from(error: RerankSettingError) -> Self {
+        Self::new(ErrorKind::Configuration, error.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ mod project;
 pub mod read;
 mod rebuild;
 pub mod repository;
+pub mod rerank;
 pub mod search;
 pub mod settings;
 pub mod snapshot;
@@ -58,6 +59,7 @@ pub use sync::SyncRequest;
 use embed::Embedder;
 use error::{Error, ErrorKind, Result};
 use llm::ChatModel;
+use rerank::Reranker;
 use settings::Settings;
 use task::{Reporter, Task, Tasks};
 
@@ -79,6 +81,7 @@ struct Inner {
     index: RwLock<Index>,
     embedder: Embedder,
     chat_model: Option<ChatModel>,
+    reranker: Option<Reranker>,
     tasks: Tasks,
     /// Projections apply changes one after the other.
     projecting: tokio::sync::Mutex<()>,
@@ -106,6 +109,7 @@ impl Engine {
     pub async fn open(data_dir: &Path, settings: Settings) -> Result<Self> {
         let embedder = Embedder::open(settings.embedding.clone()).await?;
         let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
+        let reranker = settings.rerank.clone().map(Reranker::open).transpose()?;
         let directory = data_dir.to_owned();
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
@@ -128,6 +132,7 @@ impl Engine {
             index: RwLock::new(index),
             embedder,
             chat_model,
+            reranker,
             tasks: Tasks::default(),
             projecting: tokio::sync::Mutex::new(()),
             origins: Mutex::default(),

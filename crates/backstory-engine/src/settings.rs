@@ -9,7 +9,7 @@ use backstory_model::{
 use backstory_sources::forge;
 use globset::GlobSet;
 
-use crate::{embed, llm, snapshot::DEFAULT_KEPT};
+use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
 
 /// Which forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -105,6 +105,8 @@ pub struct Settings {
     pub embedding: embed::Settings,
     /// How hits are ranked.
     pub ranking: Ranking,
+    /// The model that reorders hits, if any.
+    pub rerank: Option<rerank::Settings>,
     /// The language model; answers are quotations without one.
     pub llm: Option<llm::Settings>,
     /// Which states of the index stay on record.

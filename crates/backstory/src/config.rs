@@ -14,6 +14,7 @@ use std::{
 use backstory_engine::{
     embed, llm,
     model::digest::sha256_hex,
+    rerank,
     settings::{Forge, Repositories, Settings},
     sources::forge,
 };
@@ -46,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) forge_tokens: Vec<Credential>,
     /// Of the embedding provider.
     pub(crate) embedding_key: Credential,
+    /// Of the reranking provider.
+    pub(crate) rerank_key: Credential,
     /// Of the language model's provider.
     pub(crate) llm_key: Credential,
 }
@@ -95,6 +98,7 @@ impl Config {
         let forge_tokens: Vec<Credential> =
             file.forges.iter().map(|forge| Credential::of(forge.token_env.clone())).collect();
         let embedding_key = Credential::of(file.embedding.api_key_env);
+        let rerank_key = Credential::of(file.rerank.as_ref().and_then(|rerank| rerank.api_key_env.clone()));
         let llm_key = Credential::of(file.llm.as_ref().and_then(|llm| llm.api_key_env.clone()));
         let data_dir = match (choice.data_dir, file.data_dir) {
             (Some(chosen), _) => chosen.to_owned(),
@@ -124,6 +128,11 @@ impl Config {
                 threads: file.embedding.threads,
             },
             ranking: file.ranking,
+            rerank: file.rerank.map(|rerank| rerank::Settings {
+                model: rerank.model,
+                base_url: rerank.base_url,
+                api_key: rerank_key.secret.clone(),
+            }),
             llm: file.llm.map(|llm| llm::Settings {
                 provider: llm.provider,
                 model: llm.model,
@@ -144,6 +153,7 @@ impl Config {
             server_token: Credential::of(file.server_token_env),
             forge_tokens,
             embedding_key,
+            rerank_key,
             llm_key,
             path,
         })

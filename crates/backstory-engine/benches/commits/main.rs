@@ -140,6 +140,7 @@ fn settings() -> Result<Settings> {
         embedding: embed::Settings::default(),
         ranking: Profile::Default.into(),
         llm: None,
+        rerank: None,
         snapshots: Default::default(),
     })
 }

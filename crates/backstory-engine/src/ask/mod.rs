@@ -121,8 +121,13 @@ impl Engine {
         let before = request.before.as_deref().unwrap_or_default();
         let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
         let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
-        let search =
-            SearchRequest { query: query.clone(), filter: request.filter.clone(), limit: HITS, ..Default::default() };
+        let search = SearchRequest {
+            query: query.clone(),
+            filter: request.filter.clone(),
+            limit: HITS,
+            rerank: true,
+            ..Default::default()
+        };
         let (response, asked) = tokio::try_join!(self.search(search), self.asked(&read, &request.filter))?;
         let stories = self.stories(&response.hits).await?;
         let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;

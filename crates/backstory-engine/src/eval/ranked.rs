@@ -32,7 +32,14 @@ impl Engine {
     ) -> Result<Vec<Found>> {
         let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
         let ranking = profile.map(Into::into);
-        let request = SearchRequest { query: question.to_owned(), filter, mode, limit: depth.min(MAX_LIMIT), ranking };
+        let request = SearchRequest {
+            query: question.to_owned(),
+            filter,
+            mode,
+            limit: depth.min(MAX_LIMIT),
+            ranking,
+            rerank: true,
+        };
         let response = self.search(request).await?;
         warnings.extend(response.warnings);
         let found = |hit: Hit| {

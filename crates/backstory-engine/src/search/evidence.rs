@@ -47,6 +47,16 @@ pub(super) enum Text {
     Document(String),
 }
 
+impl Text {
+    /// The text, with those that were read from the index.
+    pub(super) fn of<'a>(&'a self, read: &'a HashMap<PassageId, String>) -> Option<&'a str> {
+        match self {
+            Self::Passage(id) => read.get(id).map(String::as_str),
+            Self::Document(text) => Some(text),
+        }
+    }
+}
+
 impl Measured {
     fn value(&self) -> f32 {
         self.similarity + WORDS_OF_PASSAGE * self.coverage

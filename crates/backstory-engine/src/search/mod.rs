@@ -25,11 +25,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Engine,
     error::{Error, Result},
+    rerank::{RERANKED, Reranker},
     settings::Ranking,
 };
 pub(crate) use candidates::is_excluded;
 use candidates::meets;
-use evidence::{Candidate, Measured, Scale, Text, gathered};
+use evidence::{Candidate, Measured, Scale, gathered};
 use query::Understood;
 use story::Story;
 
@@ -88,6 +89,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// How hits are ranked, if not as configured.
     pub ranking: Option<Ranking>,
+    /// Whether the configured reranking model, if any, orders the best hits.
+    pub rerank: bool,
 }
 
 /// What was found.
@@ -180,6 +183,18 @@ impl Engine {
         let candidates = rankable(measured, &facts, &lexical, &request.filter);
         let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
         let mut stories = self.fold(candidates, &mut order, &request.filter).await?;
+        let mut notes = understood.notes.clone();
+        if request.rerank
+            && let Some(reranker) = &self.0.reranker
+        {
+            stories.truncate(request.limit.max(RERANKED));
+            match self.rerank(reranker, &request.query, &mut stories).await? {
+                Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
+                Err(reason) => {
+                    found.warnings.push(format!("{reason}; the order of the hits is that without reranking"));
+                }
+            }
+        }
         stories.truncate(request.limit);
         let hits = self.describe(&request.query, &weights, &order, stories).await?;
         let mut warnings = std::mem::take(&mut found.warnings);
@@ -196,7 +211,7 @@ impl Engine {
             ranking,
             coverage,
             took_ms: started.elapsed().as_secs_f64() * 1000.0,
-            understood: understood.notes,
+            understood: notes,
             warnings,
             hits,
         })
@@ -236,6 +251,36 @@ impl Engine {
         Ok(understood)
     }
 
+    /// Orders the best stories anew as the model judges their best passages. Scores stay with the places.
+    async fn rerank(
+        &self,
+        reranker: &Reranker,
+        query: &str,
+        stories: &mut [Story],
+    ) -> Result<std::result::Result<(), String>> {
+        let best = stories.len().min(RERANKED);
+        let stories = &mut stories[..best];
+        let passages: Vec<&Measured> = stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
+        let texts = self.texts(&passages).await?;
+        let given = stories.iter().map(|story| {
+            let best = story.candidate.passages.first();
+            best.and_then(|passage| passage.text.of(&texts)).unwrap_or_default()
+        });
+        let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
+            Ok(judged) => judged,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
+        for (story, judgement) in stories.iter_mut().zip(judged) {
+            story.reranked = Some(judgement);
+        }
+        stories.sort_by(|a, b| b.reranked.unwrap_or_default().total_cmp(&a.reranked.unwrap_or_default()));
+        for (story, score) in stories.iter_mut().zip(scores) {
+            story.score = score;
+        }
+        Ok(Ok(()))
+    }
+
     /// The stories that are shown, each with the part of its text that answers best.
     async fn describe(
         &self,
@@ -255,13 +300,9 @@ impl Engine {
         let hit = |(story, id): (Story, &String)| {
             let document = (*documents.get(id.as_str())?).clone();
             let passage = |measured: &Measured| {
-                let text = match &measured.text {
-                    Text::Passage(id) => texts.get(id)?,
-                    Text::Document(text) => text,
-                };
                 Some(Passage {
                     document: measured.document.clone(),
-                    text: text.clone(),
+                    text: measured.text.of(&texts)?.to_owned(),
                     similarity: measured.similarity,
                     coverage: measured.coverage,
                 })

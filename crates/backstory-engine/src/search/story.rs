@@ -37,6 +37,8 @@ pub(super) struct Story {
     pub(super) members: Vec<Member>,
     pub(super) candidate: Candidate,
     pub(super) score: f32,
+    /// What a reranking model says of it.
+    pub(super) reranked: Option<f32>,
     /// What in the graph speaks for it.
     neighbour: Option<(&'static str, String)>,
 }
@@ -74,6 +76,7 @@ impl Story {
             let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
             why.push(format!("lexical {:.2}{words}", parts.lexical));
         }
+        why.extend(self.reranked.map(|judgement| format!("reranked {judgement:.2}")));
         let weighted = order.weights();
         if parts.recency * weighted.recency > 0.0 {
             why.push(format!("recency {:.2}", parts.recency));
@@ -148,7 +151,7 @@ impl Engine {
             let members = members.chain(carried.remove(&id).unwrap_or_default());
             let members = members.collect::<BTreeSet<_>>().into_iter().collect();
             let neighbour = neighbours.remove(&id);
-            stories.push(Story { lead: id, members, candidate, score, neighbour });
+            stories.push(Story { lead: id, members, candidate, score, reranked: None, neighbour });
         }
         Ok(stories)
     }

@@ -121,6 +121,7 @@ async fn check_all(session: &Session, config: &Config, report: &mut Report) {
     }
     check_git(config, report);
     let embedder = check_embedding(config, report).await;
+    check_reranking(config, report);
     check_stores(session, config, embedder, report).await;
 }
 
@@ -187,6 +188,15 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
             Ok(_) => report.ok("project", format_args!("{project} can be read")),
             Err(error) => report.fail("project", refusal(error, url, variable)),
         }
+    }
+}
+
+/// Nothing is asked of the provider: a search tells if it fails, and goes on without.
+fn check_reranking(config: &Config, report: &mut Report) {
+    let Some(rerank) = &config.settings.rerank else { return };
+    match config.rerank_key.missing() {
+        Some(variable) => report.warn("reranking", config::unset(variable, "the key of the reranking provider")),
+        None => report.ok("reranking", format_args!("{} at {}", rerank.model, rerank.base_url)),
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) struct File {
     pub(super) repositories: Repositories,
     pub(super) embedding: Embedding,
     pub(super) ranking: Ranking,
+    pub(super) rerank: Option<Rerank>,
     pub(super) llm: Option<Llm>,
     pub(super) snapshots: Snapshots,
     pub(super) links: Links,
@@ -72,6 +73,13 @@ pub(super) struct Embedding {
     pub(super) api_key_env: Option<String>,
     pub(super) dimension: Option<usize>,
     pub(super) threads: Option<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Rerank {
+    pub(super) model: String,
+    pub(super) base_url: Url,
+    pub(super) api_key_env: Option<String>,
 }
 
 #[derive(Debug)]
@@ -140,6 +148,15 @@ struct EmbeddingToml {
 struct SearchToml {
     profile: Profile,
     weights: Option<Spanned<WeightsToml>>,
+    rerank: Option<RerankToml>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RerankToml {
+    model: Spanned<String>,
+    base_url: Spanned<String>,
+    api_key_env: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -204,6 +221,7 @@ impl File {
             repositories: source.repositories(file.repositories)?,
             embedding: source.embedding(file.embedding)?,
             ranking: source.ranking(&file.search)?,
+            rerank: file.search.rerank.map(|rerank| source.rerank(rerank)).transpose()?,
             llm: file.llm.map(|llm| source.llm(llm)).transpose()?,
             snapshots: source
                 .bounded("keep", file.snapshots.keep, MAX_KEPT)?
@@ -322,6 +340,17 @@ impl Source<'_> {
             api_key_env: self.variable("api_key_env", embedding.api_key_env)?,
             dimension: self.bounded("dimension", embedding.dimension, MAX_DIMENSION)?,
             threads: self.bounded("threads", embedding.threads, MAX_THREADS)?,
+        })
+    }
+
+    fn rerank(self, rerank: RerankToml) -> Result<Rerank> {
+        if rerank.model.get_ref().trim().is_empty() {
+            return Err(self.wrong(rerank.model.span(), "model is empty; name a model of the provider"));
+        }
+        Ok(Rerank {
+            model: rerank.model.into_inner(),
+            base_url: self.address("base_url", &rerank.base_url, "http://127.0.0.1:8080/v1")?,
+            api_key_env: self.variable("api_key_env", rerank.api_key_env)?,
         })
     }
 
