@@ -142,5 +142,6 @@ fn settings() -> Result<Settings> {
         llm: None,
         rerank: None,
         snapshots: Default::default(),
+        links: Default::default(),
     })
 }

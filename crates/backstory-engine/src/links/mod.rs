@@ -27,8 +27,12 @@ impl Engine {
 
     /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
     pub(crate) async fn refresh_links_of(&self, graph: Graph) -> Result<()> {
-        let (known, basis) = (graph.clone(), self.links_basis().await?);
-        if self.blocking(move || Ok(known.inferred_basis()?)).await?.as_ref() == Some(&basis) {
+        let known = graph.clone();
+        let (applied, known_basis) = self.blocking(move || Ok((known.applied_seq()?, known.inferred_basis()?))).await?;
+        let basis = self.links_basis().await?;
+        // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
+        // flushed yet lay where files came in.
+        if applied == 0 || known_basis.as_ref() == Some(&basis) {
             return Ok(());
         }
         let started = std::time::Instant::now();
