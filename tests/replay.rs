@@ -3,6 +3,7 @@
 //! otherwise.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -17,7 +18,7 @@ use backstory_engine::{
 };
 use serde_json::Value;
 
-use crate::support::settings;
+use crate::{github::statements, support::settings};
 
 const PROJECT: &str = "bitcoin-core/secp256k1";
 
@@ -82,11 +83,19 @@ struct Setup {
 
 impl Setup {
     fn new(replay: &Replay, requests_per_second: u32) -> Self {
+        Self::of("gitlab", &replay.url, requests_per_second)
+    }
+
+    /// One that reads the project from the GitHub that the stand-in is too.
+    fn github(replay: &Replay) -> Self {
+        Self::of("github", &format!("{}/github", replay.url), 0)
+    }
+
+    fn of(kind: &str, url: &str, requests_per_second: u32) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let config = format!(
-            "[[forge]]\nkind = \"gitlab\"\nbase_url = \"{}\"\ntoken_env = \"REPLAY_TOKEN\"\nprojects = [\"{PROJECT}\"]\n\
-             requests_per_second = {requests_per_second}\n",
-            replay.url
+            "[[forge]]\nkind = \"{kind}\"\nbase_url = \"{url}\"\ntoken_env = \"REPLAY_TOKEN\"\nprojects = [\"{PROJECT}\"]\n\
+             requests_per_second = {requests_per_second}\n"
         );
         std::fs::write(directory.path().join("backstory.toml"), config).unwrap();
         Self { directory }
@@ -247,4 +256,110 @@ async fn two_hundred_answers_verify() {
         }
     }
     assert!(answered >= 200, "{answered} answers with {citations} citations");
+}
+
+/// What the stand-in makes up for GitLab (links of issues, resolved threads, the base of a diff), what it tells of either
+/// in other words (addresses, who is gone), and where texts name items by addresses of github.com, which it rewrites for
+/// GitLab alone.
+const NOT_ALIKE: [&str; 9] = [
+    "#link>",
+    "#relatesTo>",
+    "#isResolved>",
+    "#resolvable>",
+    "#resolved>",
+    "#baseCommit>",
+    "#noteKind>",
+    "/nick>",
+    "/name>",
+];
+
+/// Subject, property and object of what both forges tell, with GitHub's ids, in whole seconds.
+fn alike(setup: &Setup, gitlab: bool) -> BTreeSet<[String; 3]> {
+    // A note of GitLab has the number of the comment and a digit for its kind.
+    let note = |id: &str| if gitlab { id[..id.len() - 1].to_owned() } else { id.to_owned() };
+    let renamed = |term: String| {
+        if let Some((before, id)) = term.split_once("/notes/") {
+            return format!("{before}/notes/{}", note(id.trim_end_matches('>')));
+        }
+        let second = term.find("Z\"^^").and_then(|end| Some((term[..end].find('.')?, end)));
+        match second {
+            Some((start, end)) => format!("{}{}", &term[..start], &term[end..]),
+            _ => term.replace("-bot>", "%5Bbot%5D>"),
+        }
+    };
+    let all = statements(&setup.path().join("data"));
+    // A discussion is called by its first note.
+    let mut firsts: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    for [subject, property, object] in &all {
+        if let (Some((_, id)), true) = (subject.split_once("/notes/"), property.ends_with("/isPartOf>")) {
+            let first = (id.trim_end_matches('>').parse().unwrap(), renamed(subject.clone()));
+            let known = firsts.entry(object.clone()).or_insert_with(|| first.clone());
+            *known = first.min(known.clone());
+        }
+    }
+    let called = |term: String| match firsts.get(&term) {
+        Some((_, first)) => format!("discussion of {first}"),
+        None => renamed(term),
+    };
+    all.into_iter()
+        .filter(|[subject, property, object]| {
+            !NOT_ALIKE.iter().any(|end| property.ends_with(end))
+                && ![subject, object].iter().any(|term| term.contains("person:ghost>"))
+        })
+        .map(|statement| statement.map(called))
+        .collect()
+}
+
+#[test]
+fn the_same_project_is_the_same_graph_from_github() {
+    let Some(replay) = Replay::start(&[]) else { return };
+    let (gitlab, github) = (Setup::new(&replay, 0), Setup::github(&replay));
+    gitlab.json(&["sync"]);
+    github.json(&["sync"]);
+    let (expected, found) = (alike(&gitlab, true), alike(&github, false));
+    let by_property = |these: &BTreeSet<[String; 3]>, those: &BTreeSet<[String; 3]>| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for [_, property, _] in these.difference(those) {
+            *counts.entry(property.rsplit(['/', '#']).next().unwrap().trim_end_matches('>').to_owned()).or_default() +=
+                1;
+        }
+        counts
+    };
+    let (missing, more) = (by_property(&expected, &found), by_property(&found, &expected));
+    let shared = expected.intersection(&found).count();
+    // Lines of a thread that moved are told by the stand-in's GitLab as from where it was to where it is, and 45 comments
+    // have no place there.
+    let explained = |counts: &BTreeMap<String, usize>, allowed: &[(&str, usize)]| {
+        counts.iter().all(|(name, count)| allowed.iter().any(|(known, most)| known == name && count <= most))
+    };
+    let lines = [("newLineStart", 450), ("newLineEnd", 150), ("oldLineStart", 80), ("oldLineEnd", 80)];
+    // References by addresses of github.com are other addresses than the stand-in's; decimals that look like people are
+    // none on GitHub.
+    let missing_allowed = [&lines[..], &[("references", 1300), ("mentions", 2), ("type", 8)]].concat();
+    let place = [("commentsOn", 45), ("headCommit", 45), ("oldPath", 45), ("type", 8), ("path", 8)];
+    let more_allowed = [&lines[..], &place[..], &[("closes", 4)]].concat();
+    assert!(explained(&missing, &missing_allowed), "only GitLab: {missing:?}");
+    assert!(explained(&more, &more_allowed), "only GitHub: {more:?}");
+    assert!(shared > 200_000, "{shared} statements alike");
+
+    let before = replay.get("/_control/stats")["requests"].as_u64().unwrap();
+    assert_eq!(github.json(&["sync"])["changed"], serde_json::json!({}));
+    assert_eq!(replay.get("/_control/stats")["requests"].as_u64().unwrap() - before, 1);
+    assert_eq!(github.json(&["check"])["ok"], true);
+}
+
+#[test]
+fn every_fault_of_github_ends_in_the_same_digest() {
+    let Some(replay) = Replay::start(&["--limit", "120", "--seed", "7"]) else { return };
+    let reference = Setup::github(&replay);
+    reference.json(&["sync"]);
+    let reference = reference.digest();
+    for fault in
+        ["429:every=20,retry_after=1", "502:prob=0.05", "reset:prob=0.05", "truncate:prob=0.05", "badjson:prob=0.05"]
+    {
+        replay.set_fault(fault);
+        let setup = Setup::github(&replay);
+        setup.json(&["sync"]);
+        assert_eq!(setup.digest(), reference, "{fault}");
+    }
 }

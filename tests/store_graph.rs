@@ -9,6 +9,8 @@ use backstory_model::{
         SystemEvent, Thread,
     },
     id::{NS, NodeId, ThreadId},
+    numbers::SharedNumbers,
+    reference::Forge,
 };
 use backstory_store::graph::{
     Cancel, Change, Direction, Graph, Value,
@@ -22,6 +24,7 @@ fn at(day: i64) -> Timestamp {
 
 fn thread(title: &str, updated: i64, author: &str, labels: &[&str], description: &str) -> Thread {
     Thread {
+        forge: Forge::GitLab,
         title: title.into(),
         description: description.into(),
         state: State::Opened,
@@ -96,6 +99,7 @@ fn discussion() -> Discussion {
     Discussion {
         id: "d1".into(),
         thread: ThreadId::merge_request("acme/shop", 7),
+        forge: Forge::GitLab,
         individual: false,
         notes: vec![note(1, "alice", "Why not sessions, as #2 says?"), note(2, "bob", "Mobile clients.")],
         events: vec![SystemEvent::MentionedIn(NodeId::Thread(ThreadId::issue("acme/shop", 2)))],
@@ -138,7 +142,7 @@ fn everything() -> Vec<Change> {
 
 fn graph() -> Graph {
     let graph = Graph::in_memory().unwrap();
-    graph.apply(&everything(), 8).unwrap();
+    graph.apply(&everything(), &SharedNumbers::default(), 8).unwrap();
     graph
 }
 
@@ -225,11 +229,11 @@ fn edges_can_be_walked_both_ways() {
 fn applying_again_or_in_another_order_gives_the_same_digest() {
     let once = graph();
     let (digest, quads) = once.digest().unwrap();
-    once.apply(&everything(), 8).unwrap();
+    once.apply(&everything(), &SharedNumbers::default(), 8).unwrap();
     assert_eq!(once.digest().unwrap(), (digest.clone(), quads));
     let reversed = Graph::in_memory().unwrap();
     for change in everything().into_iter().rev() {
-        reversed.apply(&[change], 8).unwrap();
+        reversed.apply(&[change], &SharedNumbers::default(), 8).unwrap();
     }
     assert_eq!(reversed.digest().unwrap(), (digest, quads));
     assert_eq!(reversed.applied_seq().unwrap(), 8);
@@ -240,19 +244,19 @@ fn a_first_load_gives_what_applying_gives_and_nothing_before_its_end() {
     let directory = tempfile::tempdir().unwrap();
     let loaded = Graph::open(directory.path()).unwrap();
     let mut cut_short = loaded.load();
-    cut_short.add(&everything()).unwrap();
+    cut_short.add(&everything(), &SharedNumbers::default()).unwrap();
     drop(cut_short);
     assert!(loaded.is_empty().unwrap());
 
     let mut load = loaded.load();
-    everything().chunks(3).for_each(|changes| load.add(changes).unwrap());
+    everything().chunks(3).for_each(|changes| load.add(changes, &SharedNumbers::default()).unwrap());
     assert!(loaded.is_empty().unwrap());
     load.commit(8).unwrap();
     assert_eq!((loaded.digest().unwrap(), loaded.applied_seq().unwrap()), (graph().digest().unwrap(), 8));
 
     // What was loaded is replaced and removed like everything else.
     for (number, gone) in everything().into_iter().enumerate() {
-        loaded.apply(&[Change { item: None, ..gone }], 9 + number as u64).unwrap();
+        loaded.apply(&[Change { item: None, ..gone }], &SharedNumbers::default(), 9 + number as u64).unwrap();
     }
     assert!(loaded.is_empty().unwrap());
 }
@@ -261,11 +265,11 @@ fn a_first_load_gives_what_applying_gives_and_nothing_before_its_end() {
 fn an_item_that_is_gone_leaves_nothing() {
     let graph = Graph::in_memory().unwrap();
     let all = everything();
-    graph.apply(&all[..7], 7).unwrap();
+    graph.apply(&all[..7], &SharedNumbers::default(), 7).unwrap();
     let before = graph.digest().unwrap();
-    graph.apply(&all[7..], 8).unwrap();
+    graph.apply(&all[7..], &SharedNumbers::default(), 8).unwrap();
     assert_ne!(graph.digest().unwrap(), before);
-    graph.apply(&[change(ItemKind::Discussion, "!7~d1", None)], 9).unwrap();
+    graph.apply(&[change(ItemKind::Discussion, "!7~d1", None)], &SharedNumbers::default(), 9).unwrap();
     assert_eq!(graph.digest().unwrap(), before);
 }
 
@@ -352,7 +356,7 @@ fn every_rule_notices_what_breaks_it() {
     ];
     for (rule, changes) in broken {
         let graph = Graph::in_memory().unwrap();
-        graph.apply(&changes, 8).unwrap();
+        graph.apply(&changes, &SharedNumbers::default(), 8).unwrap();
         let check = CHECKS.iter().find(|check| check.rule == rule).unwrap();
         assert!(!graph.select(check.query, vec![], &Cancel::default()).unwrap().is_empty(), "{rule}");
     }
@@ -383,4 +387,25 @@ fn cancelled_query_ends_with_an_error() {
     let cancel = Cancel::default();
     cancel.cancel();
     assert!(graph().select(NODE_COUNTS, vec![], &cancel).is_err());
+}
+
+#[test]
+fn what_has_a_number_is_what_texts_call_by_it() {
+    let numbers = |request: bool| {
+        let mut numbers = SharedNumbers::default();
+        numbers.know("acme/shop");
+        numbers.set(&ThreadId::merge_request("acme/shop", 2), request);
+        numbers
+    };
+    let talk = Item::Discussion(Discussion { forge: Forge::GitHub, ..discussion() });
+    let changes = [change(ItemKind::Discussion, "!7~d1", Some(talk))];
+    let note = NodeId::Note { thread: ThreadId::merge_request("acme/shop", 7), id: 1 };
+    let graph = Graph::in_memory().unwrap();
+    for (request, expected) in [(false, "acme/shop#2"), (true, "acme/shop!2")] {
+        graph.apply(&changes, &numbers(request), 1).unwrap();
+        let ends = graph.edges(&note, Direction::Out, Some(Edge::References)).unwrap();
+        assert_eq!(ends.iter().map(|end| end.other.to_string()).collect::<Vec<_>>(), [expected]);
+        let found = graph.mentioning(&expected.parse().unwrap()).unwrap();
+        assert_eq!(Vec::from_iter(found), [("acme/shop".to_owned(), ItemKind::Discussion, "!7~d1".to_owned())]);
+    }
 }

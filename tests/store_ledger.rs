@@ -139,6 +139,7 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
         project: "acme/shop".into(),
         address: "/srv/shop".into(),
         branches: Branches::Default,
+        forge: None,
         added_at: at(1),
         synced_at: None,
         indexed: BTreeMap::new(),

@@ -1,4 +1,4 @@
-//! A GitLab on 127.0.0.1, with a fixed clock, a log of what it was asked, and faults that can be switched on.
+//! A GitLab, and a GitHub of the same projects, on 127.0.0.1, with a fixed clock, a log of what it was asked, and faults that can be switched on.
 
 use std::{
     collections::BTreeMap,
@@ -31,6 +31,10 @@ const NOON: &str = "2024-06-03T12:00:00Z";
 pub(crate) enum Fault {
     /// 429 with `Retry-After: 0`.
     RateLimited,
+    /// 403 as GitHub says it for requests that come too close together.
+    SecondaryLimit,
+    /// 403 as GitHub says it when all requests of the hour are used up.
+    UsedUp,
     /// Another status.
     Status(u16),
     /// A complete answer whose JSON ends too early.
@@ -139,13 +143,24 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         Some(Fault::RateLimited) => {
             return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "0")], "Retry later\n").into_response();
         }
+        Some(Fault::SecondaryLimit) => {
+            let body = r#"{"message": "You have exceeded a secondary rate limit."}"#;
+            return (StatusCode::FORBIDDEN, [(header::RETRY_AFTER, "0")], body).into_response();
+        }
+        Some(Fault::UsedUp) => {
+            let reset = shared.world.lock().unwrap().now.as_second() + 3000;
+            let date = shared.world.lock().unwrap().date();
+            let headers =
+                [("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", reset.to_string()), ("date", date)];
+            return (StatusCode::FORBIDDEN, headers, r#"{"message": "API rate limit exceeded"}"#).into_response();
+        }
         Some(Fault::Status(status)) => {
             return (StatusCode::from_u16(status).unwrap(), "something is wrong").into_response();
         }
         _ => {}
     }
     let (status, headers, json) = shared.world.lock().unwrap().answer(&request);
-    let mut body = json.to_string();
+    let mut body = if status == StatusCode::NOT_MODIFIED { String::new() } else { json.to_string() };
     if fault == Some(Fault::Truncated) {
         body.truncate(body.len() / 2);
     }
@@ -162,22 +177,22 @@ fn broken(mut body: String) -> Body {
     Body::from_stream(futures::stream::iter(parts))
 }
 
-type Answer = (StatusCode, HeaderMap, Value);
+pub(super) type Answer = (StatusCode, HeaderMap, Value);
 
 /// What follows `?`.
-struct Query(BTreeMap<String, String>);
+pub(super) struct Query(BTreeMap<String, String>);
 
 impl Query {
-    fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    fn number(&self, name: &str, usual: usize) -> usize {
+    pub(super) fn number(&self, name: &str, usual: usize) -> usize {
         self.get(name).map_or(usual, |text| text.parse().unwrap())
     }
 }
 
-fn refuse(status: StatusCode) -> Answer {
+pub(super) fn refuse(status: StatusCode) -> Answer {
     let message = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
     (status, HeaderMap::new(), json!({ "message": message }))
 }
@@ -195,11 +210,21 @@ impl World {
                 let token = request.headers().get("private-token").map(HeaderValue::as_bytes);
                 if token == Some(TOKEN.as_bytes()) { self.api(rest, &query) } else { refuse(StatusCode::UNAUTHORIZED) }
             }
+            // Public projects can be read without a token.
+            ["api", "v3", rest @ ..] => {
+                let token = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+                let right = format!("Bearer {TOKEN}");
+                let may = token.is_none_or(|token| token == right.as_bytes());
+                if may { self.github(rest, &query, request.headers()) } else { refuse(StatusCode::UNAUTHORIZED) }
+            }
             _ => refuse(StatusCode::NOT_FOUND),
         };
-        let date = self.now.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-        headers.insert(header::DATE, date.parse().unwrap());
+        headers.insert(header::DATE, self.date().parse().unwrap());
         (status, headers, json)
+    }
+
+    fn date(&self) -> String {
+        self.now.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
     }
 
     fn api(&self, parts: &[&str], query: &Query) -> Answer {

@@ -96,7 +96,7 @@ impl Indexed {
 
     pub(crate) async fn add(&self, origin: &Path, project: &str, branches: Branches) -> Result<RepositoryEntry, Error> {
         let address = origin.display().to_string();
-        self.engine.add_repository(AddRequest { address, name: Some(project.to_owned()), branches }).await
+        self.engine.add_repository(AddRequest { address, name: Some(project.to_owned()), branches, forge: None }).await
     }
 
     /// Reads what is new; panics if that fails.

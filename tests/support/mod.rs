@@ -1,9 +1,10 @@
-//! What tests share: a GitLab stand-in and a sandbox to run the program in.
+//! What tests share: a stand-in for GitLab and GitHub and a sandbox to run the program in.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 mod fixture;
 mod forge;
+mod github;
 mod indexed;
 mod model;
 mod origin;
@@ -14,6 +15,7 @@ mod sandbox;
 mod writes;
 
 pub(crate) use forge::{Fault, Forge, TOKEN};
+pub(crate) use github::{FIRST_REQUEST, one_space};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
 pub(crate) use model::{Model, Says};
 pub(crate) use origin::Origin;

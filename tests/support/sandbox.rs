@@ -76,6 +76,17 @@ impl Sandbox {
         sandbox
     }
 
+    /// One that reads `acme/shop` from the forge as a GitHub, without a token.
+    pub(crate) fn github(forge: &Forge) -> Self {
+        let sandbox = Self::new(forge);
+        sandbox.write_config(&format!(
+            "data_dir = \"data\"\n\n[[forge]]\nkind = \"github\"\nbase_url = \"{}\"\nprojects = [\"acme/shop\"]\n\
+             requests_per_second = 0\n",
+            forge.url
+        ));
+        sandbox
+    }
+
     /// One without a configuration.
     pub(crate) fn empty() -> Self {
         Self { directory: tempfile::tempdir().unwrap(), forge: "http://forge.invalid".to_owned(), environment: vec![] }

@@ -101,7 +101,7 @@ impl World {
             ..forge::Settings::new(forge.url.parse().unwrap(), Some(FORGE_TOKEN.into()))
         };
         let settings = settings_with(vec![settings::Forge {
-            kind: ForgeKind::Gitlab,
+            kind: ForgeKind::GitLab,
             connection,
             projects: vec![SHOP.to_owned()],
         }]);

@@ -150,11 +150,16 @@ impl Engine {
         let status = self.sync_status(1).await?;
         let mut problems = Vec::new();
         for project in status.projects {
-            for (kind, cursor) in [(ItemKind::Issue, project.issues), (ItemKind::MergeRequest, project.merge_requests)]
+            let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();
+            let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
+            // Where there is one list of both, its cursor stands for both.
+            let one_list = project.issues.is_some() && project.issues == project.merge_requests;
+            let (issue, request) = if one_list { (issue.max(request), issue.max(request)) } else { (issue, request) };
+            for (kind, cursor, newest) in
+                [(ItemKind::Issue, project.issues, issue), (ItemKind::MergeRequest, project.merge_requests, request)]
             {
                 let Some(cursor) = cursor else { continue };
-                let newest = expected.newest.get(&(project.project.clone(), kind));
-                if newest.is_none_or(|newest| cursor.updated_at > *newest) {
+                if newest.is_none_or(|newest| cursor.updated_at > newest) {
                     problems.push(format!("{} {}: {}", project.project, kind.as_str(), cursor.updated_at));
                 }
             }

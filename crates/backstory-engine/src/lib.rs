@@ -36,10 +36,12 @@ use std::{
 
 use backstory_model::{
     entity::{Item, ItemKind},
+    id::{NodeId, ThreadId},
+    reference::Forge,
     repository::{self as records, InRepository, Repository},
 };
 use backstory_sources::{
-    forge::{Origin, gitlab},
+    forge::{self, Origin},
     git::{Git, objects::Objects},
 };
 use backstory_store::{
@@ -260,13 +262,12 @@ impl Engine {
             .map_err(|error| Error::internal(format!("the payload of {} is not JSON: {error}", name())))?;
         let origin = if stored.kind == ItemKind::Project {
             Arc::new(
-                gitlab::origin_of_project(&json)
-                    .ok_or_else(|| Error::internal(format!("{} has no address", name())))?,
+                forge::origin_of_project(&json).ok_or_else(|| Error::internal(format!("{} has no address", name())))?,
             )
         } else {
             self.origin(&stored.project)?
         };
-        gitlab::parse(stored.kind, &origin, &stored.key, &json)
+        forge::parse(stored.kind, &origin, &stored.key, &json)
             .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))
     }
 
@@ -295,11 +296,11 @@ impl Engine {
             return Ok(origin.clone());
         }
         let found = if project.is_empty() {
-            Origin { project: String::new(), forge_url: String::new() }
+            Origin { forge: Forge::GitLab, project: String::new(), forge_url: String::new() }
         } else {
             self.ledger()
                 .item(project, ItemKind::Project, "project")?
-                .and_then(|item| gitlab::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?))
+                .and_then(|item| forge::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?))
                 .ok_or_else(|| {
                     Error::internal(format!("the ledger has items of {project} but not the project itself"))
                 })?
@@ -307,6 +308,28 @@ impl Engine {
         let origin = Arc::new(found);
         origins.insert(project.to_owned(), origin.clone());
         Ok(origin)
+    }
+
+    /// Whose syntax what people write of a project follows, and the address of that forge, empty if it has none.
+    pub(crate) fn syntax_of(&self, project: &str) -> Result<(Forge, String)> {
+        if self.ledger().item(project, ItemKind::Project, "project")?.is_some() {
+            let origin = self.origin(project)?;
+            return Ok((origin.forge, origin.forge_url.clone()));
+        }
+        let known = self.repository_record(project)?;
+        Ok(known.map_or((Forge::GitLab, String::new()), |known| (known.forge, known.forge_url.clone())))
+    }
+
+    /// The node that is meant: where issues and merge requests share their numbers, the one that there is.
+    pub(crate) fn settled(&self, id: NodeId) -> Result<NodeId> {
+        let (NodeId::Thread(thread) | NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) = &id else {
+            return Ok(id);
+        };
+        let there = |thread: &ThreadId| self.ledger().item(&thread.project, thread.kind.into(), &thread.short());
+        let is_meant = !self.syntax_of(&thread.project)?.0.shares_numbers()
+            || there(thread)?.is_some_and(|item| item.payload.is_some())
+            || there(&thread.twin())?.is_none_or(|item| item.payload.is_none());
+        Ok(if is_meant { id } else { id.in_twin() })
     }
 
     /// The project may have moved to another address.

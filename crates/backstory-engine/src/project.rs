@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use backstory_model::{
     document,
     entity::{Item, ItemKind},
+    id::{NodeId, ThreadId, ThreadKind},
+    numbers::SharedNumbers,
     repository::{InRepository, Record},
 };
 use backstory_sources::{
@@ -43,14 +45,20 @@ impl Engine {
         let engine = self.clone();
         self.blocking(move || {
             let mut seq = graph.applied_seq()?;
+            if seq == engine.ledger().last_seq()? {
+                return Ok(());
+            }
+            let mut numbers = engine.shared_numbers()?;
             if seq == 0 {
-                seq = engine.load_graph(&graph)?;
+                seq = engine.load_graph(&graph, &numbers)?;
             }
             loop {
-                let stored = engine.ledger().changes_after(seq, BATCH)?;
+                let mut stored = engine.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = stored.last() else { return Ok(()) };
                 seq = last.seq;
-                graph.apply(&engine.graph_changes(&stored), seq)?;
+                engine.take_numbers(&stored, &mut numbers)?;
+                stored.extend(engine.renumbered(&graph, &stored, &numbers)?);
+                graph.apply(&engine.graph_changes(&stored), &numbers, seq)?;
             }
         })
         .await
@@ -58,7 +66,7 @@ impl Engine {
 
     /// Fills a new graph with what the ledger has now, and says up to which sequence number. What changes meanwhile
     /// gets a later number and is applied after it, so that no item is loaded twice.
-    fn load_graph(&self, graph: &Graph) -> Result<u64> {
+    fn load_graph(&self, graph: &Graph, numbers: &SharedNumbers) -> Result<u64> {
         let end = self.ledger().last_seq()?;
         let mut load = graph.load();
         let mut seq = 0;
@@ -67,12 +75,66 @@ impl Engine {
             stored.retain(|stored| stored.seq <= end);
             let Some(last) = stored.last() else { break };
             seq = last.seq;
-            load.add(&self.graph_changes(&stored))?;
+            load.add(&self.graph_changes(&stored), numbers)?;
         }
         if end > 0 {
             load.commit(end)?;
         }
         Ok(end)
+    }
+
+    /// What the numbers stand for of projects whose issues and merge requests share them.
+    fn shared_numbers(&self) -> Result<SharedNumbers> {
+        let mut numbers = SharedNumbers::default();
+        for item in self.ledger().items_of(ItemKind::Project)? {
+            if !self.origin(&item.project)?.forge.shares_numbers() {
+                continue;
+            }
+            numbers.know(&item.project);
+            for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+                for key in self.ledger().keys(&item.project, kind.into())? {
+                    if let Some(thread) = thread_of(&item.project, kind, &key) {
+                        numbers.set(&thread, true);
+                    }
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Takes in which numbers the changed items have or had.
+    fn take_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) -> Result<()> {
+        for item in stored {
+            let is_there = item.payload.is_some();
+            if item.kind == ItemKind::Project && is_there && self.origin(&item.project)?.forge.shares_numbers() {
+                numbers.know(&item.project);
+            }
+            if let Some(id) = thread(item) {
+                numbers.set(&id, is_there);
+            }
+        }
+        Ok(())
+    }
+
+    /// The items whose texts call by number what these changes made something else: an issue or merge request that came
+    /// or went. Otherwise the graph would depend on the order in which things became known.
+    fn renumbered(&self, graph: &Graph, stored: &[StoredItem], numbers: &SharedNumbers) -> Result<Vec<StoredItem>> {
+        let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
+        for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
+            let id = NodeId::Thread(thread);
+            if *numbers.settle(&id) == id {
+                concerned.extend(graph.mentioning(&id.in_twin())?);
+            }
+            if *numbers.settle(&id.in_twin()) == id.in_twin() {
+                concerned.extend(graph.mentioning(&id)?);
+            }
+        }
+        let is_changed = |item: &StoredItem| stored.iter().any(|changed| changed.seq == item.seq);
+        let mut found = Vec::new();
+        for (project, kind, key) in concerned {
+            found.extend(self.ledger().item(&project, kind, &key)?.filter(|item| !is_changed(item)));
+        }
+        Ok(found)
     }
 
     fn graph_changes(&self, stored: &[StoredItem]) -> Vec<Change> {
@@ -187,4 +249,19 @@ impl Engine {
             _ => Ok(vec![]),
         }
     }
+}
+
+/// The issue or merge request that a stored item is or was.
+fn thread(item: &StoredItem) -> Option<ThreadId> {
+    let kind = match item.kind {
+        ItemKind::Issue => ThreadKind::Issue,
+        ItemKind::MergeRequest => ThreadKind::MergeRequest,
+        _ => return None,
+    };
+    thread_of(&item.project, kind, &item.key)
+}
+
+fn thread_of(project: &str, kind: ThreadKind, key: &str) -> Option<ThreadId> {
+    let iid = key.strip_prefix(kind.sigil())?.parse().ok()?;
+    Some(ThreadId { project: project.to_owned(), kind, iid })
 }

@@ -7,6 +7,7 @@ use backstory_model::{
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
 };
+use backstory_sources::forge::List;
 use backstory_store::{
     graph::{Direction, EdgeEnd, Value, queries},
     index::Coverage,
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
+    settings::{Forge, ForgeKind},
 };
 
 /// Most items of one page of a list.
@@ -105,11 +107,12 @@ impl Engine {
             .collect())
     }
 
-    /// The node that an id means: that of a commit may be abbreviated.
+    /// The node that an id means: that of a commit may be abbreviated, and where issues and merge requests share their
+    /// numbers either may be called the other.
     pub async fn whole(&self, id: NodeId) -> Result<NodeId> {
-        let NodeId::Commit { project, sha } = id else { return Ok(id) };
         let engine = self.clone();
         self.blocking(move || {
+            let NodeId::Commit { project, sha } = id else { return engine.settled(id) };
             let found = engine.ledger().keys_beginning(&project, ItemKind::Commit, &sha, 2)?;
             let sha = if let [only] = found.as_slice() { only } else { &sha };
             Ok(NodeId::commit(&project, sha))
@@ -247,17 +250,18 @@ impl Engine {
 
     /// Where everything stands.
     pub async fn sync_status(&self, runs: usize) -> Result<SyncStatus> {
-        let projects: Vec<String> = self.settings().projects().map(|(_, project)| project.to_owned()).collect();
+        let forges = self.forges().await?;
+        let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
+        let projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
         let graph = self.graph();
         let graph_seq = self.blocking(move || Ok(graph.applied_seq()?)).await?;
         let index_seq = self.index().applied_seq().await?;
         self.ledger_step(move |ledger| {
-            let status = |project: String| -> std::result::Result<_, LedgerError> {
-                Ok(ProjectStatus {
-                    issues: ledger.cursor(&project, ItemKind::Issue)?,
-                    merge_requests: ledger.cursor(&project, ItemKind::MergeRequest)?,
-                    project,
-                })
+            let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
+                let cursor = |list: &List| ledger.cursor(&project, list.cursor());
+                let lists = List::of(kind);
+                let (issues, merge_requests) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
+                Ok(ProjectStatus { issues, merge_requests, project })
             };
             Ok(SyncStatus {
                 runs: ledger.runs(runs.min(MAX_PAGE))?,

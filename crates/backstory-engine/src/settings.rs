@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, fmt};
 
+pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     score::{Parts, Profile},
@@ -10,14 +11,6 @@ use backstory_sources::forge;
 use globset::GlobSet;
 
 use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
-
-/// Which forge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ForgeKind {
-    /// GitLab, self-hosted or not.
-    Gitlab,
-}
 
 /// A forge and its projects.
 #[derive(Clone, Debug)]
@@ -28,6 +21,13 @@ pub struct Forge {
     pub connection: forge::Settings,
     /// Full paths of the projects to read.
     pub projects: Vec<String>,
+}
+
+impl Forge {
+    /// Address of its pages, without a slash at its end.
+    pub fn web_url(&self) -> String {
+        forge::web_url(self.kind, &self.connection.base_url)
+    }
 }
 
 /// How hits of a search are ranked.

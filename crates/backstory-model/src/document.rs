@@ -192,7 +192,10 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::entity::{Note, NoteKind};
+    use crate::{
+        entity::{Note, NoteKind},
+        reference::Forge,
+    };
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
@@ -202,6 +205,7 @@ mod tests {
         Issue {
             id: ThreadId::issue("acme/shop", 234),
             thread: Thread {
+                forge: Forge::GitLab,
                 title: "Authentication redesign".into(),
                 description: description.into(),
                 state: State::Opened,
@@ -242,6 +246,7 @@ mod tests {
         Discussion {
             id: "6a9c".into(),
             thread: ThreadId::issue("acme/shop", 234),
+            forge: Forge::GitLab,
             individual: false,
             notes,
             events: vec![],

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{NodeId, ThreadId},
+    id::{NodeId, ThreadId, ThreadKind},
+    reference::Forge,
     repository::{CommitIdentity, InRepository},
 };
 
@@ -145,6 +146,15 @@ impl ItemKind {
     }
 }
 
+impl From<ThreadKind> for ItemKind {
+    fn from(kind: ThreadKind) -> Self {
+        match kind {
+            ThreadKind::Issue => Self::Issue,
+            ThreadKind::MergeRequest => Self::MergeRequest,
+        }
+    }
+}
+
 /// A project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Project {
@@ -244,6 +254,8 @@ impl State {
 /// What issues and merge requests have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thread {
+    /// Whose syntax its text follows.
+    pub forge: Forge,
     /// One-line title.
     pub title: String,
     /// Text, Markdown; empty if there is none.
@@ -336,6 +348,8 @@ pub struct Discussion {
     pub id: String,
     /// What it belongs to.
     pub thread: ThreadId,
+    /// Whose syntax its notes follow.
+    pub forge: Forge,
     /// Whether it is a single comment that nobody can reply to.
     pub individual: bool,
     /// Notes that people wrote, in order; empty if the discussion holds system notes only.
@@ -355,6 +369,16 @@ impl Discussion {
     /// The id of one of its notes as a node.
     pub fn note_id(&self, note: &Note) -> NodeId {
         NodeId::Note { thread: self.thread.clone(), id: note.id }
+    }
+
+    /// Address of one of its notes, for people.
+    pub fn note_url(&self, note: u64) -> String {
+        let page = self.web_url.split('#').next().unwrap_or_default();
+        match self.forge {
+            Forge::GitLab => format!("{page}#note_{note}"),
+            // Its id is the place of its first note on the page.
+            Forge::GitHub => format!("{page}#{}{note}", self.id.trim_end_matches(|c: char| c.is_ascii_digit())),
+        }
     }
 
     /// Whether it can be resolved.

@@ -88,6 +88,16 @@ impl ThreadId {
         Self { project: project.into(), kind: ThreadKind::MergeRequest, iid }
     }
 
+    /// The issue or merge request that has its number in the other number space.
+    #[must_use]
+    pub fn twin(&self) -> Self {
+        let kind = match self.kind {
+            ThreadKind::Issue => ThreadKind::MergeRequest,
+            ThreadKind::MergeRequest => ThreadKind::Issue,
+        };
+        Self { kind, ..self.clone() }
+    }
+
     /// Without the project, as within it: `#12`, `!7`.
     pub fn short(&self) -> String {
         format!("{}{}", self.kind.sigil(), self.iid)
@@ -229,6 +239,17 @@ impl NodeId {
             | Self::Milestone { project, .. } => Some(project),
             Self::Thread(thread) | Self::Discussion { thread, .. } | Self::Note { thread, .. } => Some(&thread.project),
             Self::Person(_) => None,
+        }
+    }
+
+    /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::twin).
+    #[must_use]
+    pub fn in_twin(&self) -> Self {
+        match self {
+            Self::Thread(thread) => Self::Thread(thread.twin()),
+            Self::Note { thread, id } => Self::Note { thread: thread.twin(), id: *id },
+            Self::Discussion { thread, id } => Self::Discussion { thread: thread.twin(), id: id.clone() },
+            other => other.clone(),
         }
     }
 
@@ -494,6 +515,13 @@ pub fn inferred_graph_iri(from: &NodeId) -> String {
 /// Whether a named graph holds a link that nobody stated.
 pub fn is_inferred_graph(iri: &str) -> bool {
     iri.starts_with(INFERRED)
+}
+
+/// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.
+pub fn item_of_graph_iri(iri: &str) -> Option<(String, ItemKind, String)> {
+    let mut parts = iri.strip_prefix(GRAPH)?.rsplitn(3, '/');
+    let (key, kind, project) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((unescape(project)?, ItemKind::from_name(kind)?, unescape(key)?))
 }
 
 /// Escapes what an IRI cannot hold, and `%`; `/` stays.

@@ -19,6 +19,7 @@ pub mod id;
 pub mod lineage;
 pub mod link;
 pub mod message;
+pub mod numbers;
 pub mod pack;
 pub mod people;
 pub mod question;

@@ -2,7 +2,7 @@
 //! URLs.
 //!
 //! Code spans and code blocks hold no references. On GitHub issues and pull requests share their numbers: `#12` reads as
-//! an issue there, whichever it is; only a URL tells.
+//! an issue there, whichever it is; [`SharedNumbers`](crate::numbers::SharedNumbers) knows.
 
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
@@ -36,10 +36,28 @@ pub struct Context<'a> {
     pub forge_url: &'a str,
 }
 
-/// Address of the forge, told from that of an item of a project: what comes before the project's path.
-pub fn forge_url<'a>(web_url: &'a str, project: &str) -> Option<&'a str> {
-    let end = web_url.find(&format!("/{project}/-/"))?;
-    Some(&web_url[..end])
+impl Forge {
+    /// Address of the forge, told from that of an item of a project: what comes before the project's path.
+    pub fn url_in<'a>(self, web_url: &'a str, project: &str) -> Option<&'a str> {
+        let end = match self {
+            Self::GitLab => web_url.find(&format!("/{project}/-/"))?,
+            Self::GitHub => web_url.find(&format!("/{project}/"))?,
+        };
+        Some(&web_url[..end])
+    }
+
+    /// Whether issues and merge requests share their numbers.
+    pub fn shares_numbers(self) -> bool {
+        self == Self::GitHub
+    }
+
+    /// Its name, as the configuration writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GitLab => "gitlab",
+            Self::GitHub => "github",
+        }
+    }
 }
 
 /// Every issue, merge request, note, commit and person that the Markdown text refers to, each once.
@@ -234,7 +252,9 @@ fn parse_url(url: &str, context: Context<'_>) -> Option<Vec<NodeId>> {
         _ => return None,
     };
     let thread = ThreadId { project: project.to_owned(), kind, iid: parts.next()?.parse().ok()? };
-    let note = ["note_", "issuecomment-", "discussion_r"].iter().find_map(|prefix| fragment.strip_prefix(prefix));
+    let note = ["note_", "issuecomment-", "discussion_r", "pullrequestreview-"]
+        .iter()
+        .find_map(|prefix| fragment.strip_prefix(prefix));
     let note = note.and_then(|id| id.parse().ok());
     let mut found = vec![NodeId::Thread(thread.clone())];
     found.extend(note.map(|id| NodeId::Note { thread, id }));

@@ -177,7 +177,7 @@ impl Config {
         {
             Some((forge, variable)) => Err(Failure::configuration(unset(
                 variable,
-                &format!("a token for {} with the scope read_api", address(forge)),
+                &format!("a token for {} {}", address(forge), forge::token_wanted(forge.kind)),
             ))),
             None => Ok(()),
         }

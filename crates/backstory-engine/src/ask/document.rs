@@ -98,7 +98,7 @@ impl Engine {
             documents.extend(discussion.notes.iter().map(|note| CitedDocument {
                 id: discussion.note_id(note),
                 title: thread.title.clone(),
-                url: Some(format!("{}#note_{}", thread.web_url, note.id)).filter(|_| !thread.web_url.is_empty()),
+                url: Some(discussion.note_url(note.id)).filter(|_| !discussion.web_url.is_empty()),
                 author: note.author.clone(),
                 at: note.created_at,
                 file: None,

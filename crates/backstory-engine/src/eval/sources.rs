@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     entity::ItemKind,
     eval::{Question, Source},
-    reference::{Context, Forge},
+    reference::Context,
 };
 
 use crate::{
@@ -17,19 +17,11 @@ impl Engine {
     /// The sources that a question expects.
     pub(super) async fn sources(&self, project: &str, question: &Question) -> Result<Vec<Source>> {
         let (engine, name) = (self.clone(), project.to_owned());
-        let forge_url = self.blocking(move || engine.forge_url(&name)).await?;
-        let context = Context { forge: Forge::GitLab, project, forge_url: &forge_url };
+        let (forge, forge_url) = self.blocking(move || engine.syntax_of(&name)).await?;
+        let context = Context { forge, project, forge_url: &forge_url };
         let parse = |text: &String| Source::parse(text, context);
         let sources = question.gold.iter().map(parse).collect::<std::result::Result<_, _>>();
         sources.map_err(|error| Error::invalid(format!("question {}: {error}", question.id)))
-    }
-
-    /// Address of the forge of a project; empty if it has none.
-    fn forge_url(&self, project: &str) -> Result<String> {
-        match self.ledger().item(project, ItemKind::Project, "project")? {
-            Some(_) => Ok(self.origin(project)?.forge_url.clone()),
-            None => Ok(self.repository_record(project)?.map(|known| known.forge_url.clone()).unwrap_or_default()),
-        }
     }
 
     /// Those of the expected sources, as they stand in the file, that are not in the index.

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use backstory_model::{id::is_project_path, reference::Forge};
-use backstory_sources::git::{
-    address::{Address, AllowedHosts, resolve},
-    clone::Credential,
-    naming::{host_and_project, of_directory, origin_of},
+use backstory_sources::{
+    forge,
+    git::{
+        address::{Address, AllowedHosts, resolve},
+        clone::Credential,
+        naming::{host_and_project, of_directory, origin_of},
+    },
 };
-use backstory_store::ledger::{Branches, RepositoryEntry};
+use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry};
 use jiff::Timestamp;
 
 use crate::{
@@ -26,7 +29,13 @@ pub struct AddRequest {
     pub name: Option<String>,
     /// Which branches.
     pub branches: Branches,
+    /// Which forge it is on, whose issues and merge requests are read too. Told from the host of an address, if that is
+    /// one that is configured or well known; read from nowhere otherwise.
+    pub forge: Option<Forge>,
 }
+
+/// Forges that everybody knows, by their host.
+const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
 
 impl Engine {
     /// Puts a repository on the list of those that a sync reads. One that is there already gets the new branches.
@@ -53,8 +62,12 @@ impl Engine {
                 }
                 None => told().unwrap_or_else(|| of_directory(Path::new(&address))),
             };
+            let forge = engine.forge_to_read(&project, &checked, origin.as_deref(), request.forge)?;
             let entry = match engine.ledger().repository(&project)? {
-                Some(known) if known.address == address => RepositoryEntry { branches: request.branches, ..known },
+                Some(known) if known.address == address => {
+                    let forge = forge.or(known.forge.clone());
+                    RepositoryEntry { branches: request.branches, forge, ..known }
+                }
                 Some(known) => {
                     return Err(Error::new(
                         ErrorKind::Conflict,
@@ -69,6 +82,7 @@ impl Engine {
                     project,
                     address,
                     branches: request.branches,
+                    forge,
                     added_at: Timestamp::now(),
                     synced_at: None,
                     indexed: Default::default(),
@@ -146,18 +160,78 @@ impl Engine {
         Error::new(ErrorKind::NotFound, format!("there is no repository {project}; {known}"))
     }
 
+    /// The forge to read beside a repository: the one that was asked for, or that its address is of.
+    fn forge_to_read(
+        &self,
+        project: &str,
+        address: &Address,
+        origin: Option<&str>,
+        asked: Option<Forge>,
+    ) -> Result<Option<ForgeAddress>> {
+        if self.settings().projects().any(|(_, known)| known == project) {
+            return Ok(None);
+        }
+        let place = origin.and_then(|origin| Some((origin, host_and_project(origin)?)));
+        let Some((origin, (host, path))) = place else {
+            return match asked {
+                None => Ok(None),
+                Some(forge) => Err(Error::invalid(format!(
+                    "{project} has no address that tells where its {} is; add it by its address there",
+                    forge.as_str()
+                ))),
+            };
+        };
+        // An ssh address has no port, or another one.
+        let host_name = host.split(':').next().unwrap_or(host);
+        let configured = self.settings().forges.iter().find(|forge| {
+            let url = forge.web_url();
+            authority_of(&url) == host || host_of(&url) == host_name && !origin.starts_with("http")
+        });
+        // What a clone on this machine says of itself is no wish to read something from elsewhere.
+        let kind = match (asked, address) {
+            (Some(kind), _) => kind,
+            (None, Address::Local(_)) => return Ok(None),
+            (None, Address::Remote(_)) => {
+                let well_known = WELL_KNOWN.iter().find(|(known, _)| *known == host_name).map(|(_, kind)| *kind);
+                match configured.map(|forge| forge.kind).or(well_known) {
+                    Some(kind) => kind,
+                    None => return Ok(None),
+                }
+            }
+        };
+        if path != project {
+            return match asked {
+                None => Ok(None),
+                Some(_) => Err(Error::invalid(format!(
+                    "the forge calls it {path}, so it cannot be read as {project}; leave --name out"
+                ))),
+            };
+        }
+        let base_url = match configured.filter(|forge| forge.kind == kind) {
+            Some(forge) => forge.connection.base_url.to_string(),
+            None if origin.starts_with("http://") => format!("http://{host}"),
+            None if origin.starts_with("https://") => format!("https://{host}"),
+            None => format!("https://{host_name}"),
+        };
+        Ok(Some(ForgeAddress { kind, base_url }))
+    }
+
     /// Whose syntax the messages of a repository follow, and the forge's address.
-    pub(super) fn forge_of(&self, project: &str, address: &Address, text: &str) -> (Forge, String) {
-        if let Some((forge, _)) = self.settings().projects().find(|(_, known)| *known == project) {
-            return (Forge::GitLab, forge.connection.base_url.as_str().trim_end_matches('/').to_owned());
+    pub(super) fn forge_of(&self, entry: &RepositoryEntry, address: &Address) -> (Forge, String) {
+        if let Some((forge, _)) = self.settings().projects().find(|(_, known)| *known == entry.project) {
+            return (forge.kind, forge.web_url());
+        }
+        if let Some((forge, base_url)) = entry.forge.as_ref().and_then(|of| Some((of.kind, of.base_url.parse().ok()?)))
+        {
+            return (forge, forge::web_url(forge, &base_url));
         }
         let origin = match address {
             Address::Local(path) => origin_of(path),
-            Address::Remote(_) => Some(text.to_owned()),
+            Address::Remote(_) => Some(entry.address.clone()),
         };
         match origin.as_deref().and_then(host_and_project) {
             // A project of another name has other addresses.
-            Some((host, path)) if path == project => {
+            Some((host, path)) if path == entry.project => {
                 let forge = if host.contains("github") { Forge::GitHub } else { Forge::GitLab };
                 (forge, format!("https://{host}"))
             }
@@ -172,9 +246,27 @@ impl Engine {
         if !remote.may_have_token() {
             return None;
         }
-        let of_host = |forge: &&settings::Forge| forge.connection.base_url.host_str() == Some(remote.host());
+        let of_host = |forge: &&settings::Forge| host_of(&forge.web_url()) == remote.host();
         let forge = self.settings().forges.iter().find(of_host)?;
-        Some(Credential { username: "oauth2".to_owned(), token: forge.connection.token.clone()? })
+        let username = match forge.kind {
+            Forge::GitLab => "oauth2",
+            Forge::GitHub => "x-access-token",
+        };
+        Some(Credential { username: username.to_owned(), token: forge.connection.token.clone()? })
+    }
+}
+
+/// Host and port of an address.
+fn authority_of(url: &str) -> &str {
+    url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default())
+}
+
+/// Host of an address, without the port and the brackets of a number.
+fn host_of(url: &str) -> &str {
+    let authority = authority_of(url);
+    match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((number, _)) => number,
+        None => authority.split(':').next().unwrap_or_default(),
     }
 }
 

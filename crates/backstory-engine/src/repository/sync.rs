@@ -191,7 +191,7 @@ impl Work<'_> {
         // Read once: what messages mean must not change while they are kept.
         let (forge, forge_url) = match &known {
             Some(known) => (known.forge, known.forge_url.clone()),
-            None => self.engine.forge_of(self.project, &address, &entry.address),
+            None => self.engine.forge_of(entry, &address),
         };
         let repository = Repository {
             address: entry.address.clone(),

@@ -14,6 +14,7 @@ use std::{
 use backstory_model::{
     filter::{DocumentKind, Filter},
     id::NodeId,
+    reference::Context,
     score::{Parts, Profile, RRF_K, fuse_ranks, sorted},
     terms::Weights,
     text::snippet,
@@ -219,8 +220,7 @@ impl Engine {
 
     /// Issues, merge requests and commits that a text names, whether they are there or not.
     pub(crate) async fn named(&self, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
-        let project = self.project_of_query(project).await?;
-        let mut named = Understood::of(text, project.as_deref(), Timestamp::now()).named;
+        let mut named = self.read_query(text, project).await?.named;
         named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
         for id in &mut named {
             *id = self.whole(id.clone()).await?;
@@ -237,9 +237,19 @@ impl Engine {
         Ok(known.first().filter(|_| known.len() == 1).cloned())
     }
 
+    /// A query as the forge of the project writes references.
+    async fn read_query(&self, query: &str, project: Option<&str>) -> Result<Understood> {
+        let Some(project) = self.project_of_query(project).await? else {
+            return Ok(Understood::of(query, None, Timestamp::now()));
+        };
+        let (engine, name) = (self.clone(), project.clone());
+        let (forge, forge_url) = self.blocking(move || engine.syntax_of(&name)).await?;
+        let context = Context { forge, project: &project, forge_url: &forge_url };
+        Ok(Understood::of(query, Some(context), Timestamp::now()))
+    }
+
     async fn understand(&self, request: &SearchRequest) -> Result<Understood> {
-        let project = self.project_of_query(request.filter.project.as_deref()).await?;
-        let mut understood = Understood::of(&request.query, project.as_deref(), Timestamp::now());
+        let mut understood = self.read_query(&request.query, request.filter.project.as_deref()).await?;
         for id in &mut understood.named {
             *id = self.whole(id.clone()).await?;
         }

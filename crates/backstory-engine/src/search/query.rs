@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use backstory_model::{
     filter::{DocumentKind, Filter},
     id::NodeId,
-    reference::{self, Context, Forge},
+    reference::{self, Context},
     terms::QueryTerms,
     time::{day, parse_instant},
 };
@@ -54,14 +54,14 @@ fn pattern(text: &str) -> Regex {
 
 impl Understood {
     /// Reads a query. `project` is what its short references are relative to, if that is known.
-    pub(super) fn of(query: &str, project: Option<&str>, now: Timestamp) -> Self {
+    pub(super) fn of(query: &str, project: Option<Context<'_>>, now: Timestamp) -> Self {
         let mut understood = Self::default();
         let rest = understood.take_time(query, now);
         understood.terms = QueryTerms::of(&rest);
         understood.words = QueryTerms::words(&rest);
         understood.asks_for_code = ASKS_FOR_CODE.is_match(query);
-        if let Some(project) = project {
-            understood.take_references(query, project);
+        if let Some(context) = project {
+            understood.take_references(query, context);
         }
         understood
     }
@@ -95,8 +95,7 @@ impl Understood {
         if QueryTerms::of(&rest).terms.is_empty() { query.to_owned() } else { rest }
     }
 
-    fn take_references(&mut self, query: &str, project: &str) {
-        let context = Context { forge: Forge::GitLab, project, forge_url: "" };
+    fn take_references(&mut self, query: &str, context: Context<'_>) {
         let mut named: BTreeSet<NodeId> = BTreeSet::new();
         for id in reference::extract(query, context) {
             match id {
@@ -105,7 +104,7 @@ impl Understood {
             }
         }
         for place in PLACE.find_iter(query) {
-            named.insert(NodeId::file(project, place.as_str().trim_start_matches("./")));
+            named.insert(NodeId::file(context.project, place.as_str().trim_start_matches("./")));
         }
         self.named = named.into_iter().take(MAX_NAMED).collect();
     }
@@ -139,9 +138,14 @@ const SECTION: f32 = 0.8;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backstory_model::reference::Forge;
+
+    fn at(forge: Forge) -> Context<'static> {
+        Context { forge, project: "acme/shop", forge_url: "https://git.example.com" }
+    }
 
     fn of(query: &str) -> Understood {
-        Understood::of(query, Some("acme/shop"), "2024-05-20T12:00:00Z".parse().unwrap())
+        Understood::of(query, Some(at(Forge::GitLab)), "2024-05-20T12:00:00Z".parse().unwrap())
     }
 
     #[test]
@@ -150,6 +154,14 @@ mod tests {
         let named: Vec<String> = understood.named.iter().map(ToString::to_string).collect();
         assert_eq!(named, ["acme/shop#12", "acme/shop!7", "acme/shop@1a2b3c4d", "acme/shop:src/auth.rs"]);
         assert_eq!(understood.people, ["alice"]);
+    }
+
+    #[test]
+    fn references_follow_the_forge_of_the_project() {
+        let query = "did GH-7 or #12 break https://git.example.com/acme/web/pull/3 and !9?";
+        let understood = Understood::of(query, Some(at(Forge::GitHub)), "2024-05-20T12:00:00Z".parse().unwrap());
+        let named: Vec<String> = understood.named.iter().map(ToString::to_string).collect();
+        assert_eq!(named[..3], ["acme/shop#7", "acme/shop#12", "acme/web!3"]);
     }
 
     #[test]

@@ -303,7 +303,7 @@ impl Engine {
         if let Ok(place) = self.place(id.project(), None) {
             trace.indexed = place.indexed();
         }
-        match id {
+        match &self.settled(id.clone())? {
             NodeId::Commit { project, sha } => {
                 let record = self.commit_record(project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
                 trace.rev = Some(record.commit.sha);

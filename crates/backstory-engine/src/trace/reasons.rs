@@ -277,11 +277,6 @@ fn discussion_step(
     let author = note.author.as_deref().unwrap_or("deleted");
     let first = discussion.notes.first().map_or("", |note| note.body.trim());
     let beginning: String = first.lines().next().unwrap_or_default().chars().take(TITLE).collect();
-    // Each note has an address of its own beside that of the first.
-    let url = match discussion.web_url.rsplit_once("#note_") {
-        Some((page, _)) => format!("{page}#note_{}", note.id),
-        None => discussion.web_url.clone(),
-    };
     let edge = if relevance.on_lines > 0 { Edge::CommentsOn } else { Edge::PartOf };
     Step {
         edge: edge.name(),
@@ -294,7 +289,7 @@ fn discussion_step(
         },
         evidence: Evidence {
             text: Some(snippet(&note.body, &words.query(), QUOTED)),
-            url: Some(url),
+            url: Some(discussion.note_url(note.id)),
             path: position.map(|position| position.new_path.clone()),
             lines: position.and_then(|position| position.new_lines.or(position.old_lines)),
             ..Evidence::default()

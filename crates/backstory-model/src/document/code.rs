@@ -24,8 +24,8 @@ const SUBJECT_COUNTS: usize = 3;
 /// Longest text of one document of a file, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
-/// The document of a commit; none for a merge that only repeats the text of its merge request. Pull requests are not
-/// read, so that of those the merge alone tells the text.
+/// The document of a commit; none for a merge that only repeats the text of its merge request. Where a clone is all that
+/// is read of a project on GitHub, its merges alone tell what its pull requests say.
 pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document> {
     let commit = &record.commit;
     let repeats = || commit.is_merge() && !message::read(&commit.message, context).carried_by.is_empty();

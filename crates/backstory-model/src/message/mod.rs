@@ -104,6 +104,11 @@ pub fn read(message: &str, context: Context<'_>) -> Findings {
     findings
 }
 
+/// The issues that the description of a merge request closes, sorted. On GitHub a number may be that of a pull request.
+pub fn closed_by_description(description: &str, context: Context<'_>) -> Vec<ThreadId> {
+    closing::find(&normalised(description), context).into_iter().map(|closing| closing.issue).collect()
+}
+
 impl Findings {
     /// Whether one of the lists has the node, or the commit of which it is an abbreviation.
     fn names(&self, id: &NodeId) -> bool {

@@ -12,7 +12,7 @@ use std::{
 use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::{
     Response, StatusCode,
-    header::{ACCEPT, DATE, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, RETRY_AFTER},
+    header::{ACCEPT, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER},
     redirect::Policy,
 };
 use secrecy::ExposeSecret as _;
@@ -28,6 +28,8 @@ const MAX_IN_FLIGHT: usize = 16;
 const MAX_REDIRECTS: usize = 3;
 /// Longest pause a forge may ask for; a sync that should wait longer ends instead.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
+/// How long to leave a forge alone that limits requests and does not say for how long, as GitHub advises.
+const UNTOLD_PAUSE: Duration = Duration::from_secs(60);
 /// Longest part of a forge's own explanation that is repeated in an error.
 const MAX_REASON: usize = 200;
 
@@ -66,6 +68,21 @@ impl Tuning {
     }
 }
 
+/// How a forge wants to be asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dialect {
+    /// Name of the header with the token.
+    pub(crate) token_header: &'static str,
+    /// What stands before the token in it.
+    pub(crate) token_prefix: &'static str,
+    /// Kind of answer.
+    pub(crate) accept: &'static str,
+    /// More headers of every request.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+    /// What a token must be able to do, as in "a token with the scope read_api".
+    pub(crate) token: &'static str,
+}
+
 /// What the body of an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -86,6 +103,8 @@ pub(crate) struct Answer {
     pub(crate) paging: Paging,
     /// The server's clock.
     pub(crate) time: Timestamp,
+    /// Names this state of what was asked for, where the server tells.
+    pub(crate) etag: Option<String>,
 }
 
 /// What the headers of an answer say about paging.
@@ -95,6 +114,8 @@ pub(crate) struct Paging {
     pub(crate) next_page: Option<u32>,
     /// Cursor of the next page.
     pub(crate) cursor: Option<String>,
+    /// Number of the last page.
+    pub(crate) last_page: Option<u32>,
     /// Items on all pages.
     pub(crate) total: Option<u64>,
     /// Whether the headers say anything about a next page, be it that there is none.
@@ -105,26 +126,27 @@ impl Paging {
     fn of(headers: &HeaderMap) -> Self {
         let next_header = text_header(headers, "x-next-page");
         let link = headers.get(LINK).and_then(|value| value.to_str().ok());
-        let query = link.and_then(next_link_query);
-        let in_link = |name: &str| {
-            let pairs = url::form_urlencoded::parse(query.as_deref()?.as_bytes());
-            pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+        let in_link = |rel: &str, name: &str| {
+            let query = link_query(link?, rel)?;
+            let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+            pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
         };
         let next_page = next_header.and_then(|page| page.trim().parse().ok());
         Self {
-            next_page: next_page.or_else(|| in_link("page")?.parse().ok()),
-            cursor: in_link("cursor"),
+            next_page: next_page.or_else(|| in_link("next", "page")?.parse().ok()),
+            cursor: in_link("next", "cursor"),
+            last_page: in_link("last", "page").and_then(|page| page.parse().ok()),
             total: text_header(headers, "x-total").and_then(|total| total.trim().parse().ok()),
             told: next_header.is_some() || link.is_some(),
         }
     }
 }
 
-/// The query of the link with `rel="next"`. Its host and path are not believed.
-fn next_link_query(header: &str) -> Option<String> {
+/// The query of the link with that relation. Its host and path are not believed.
+fn link_query(header: &str, rel: &str) -> Option<String> {
     let link = header.split(',').find(|link| {
         let mut parameters = link.split(';').skip(1).map(str::trim);
-        parameters.any(|parameter| matches!(parameter, "rel=\"next\"" | "rel=next"))
+        parameters.any(|parameter| parameter.strip_prefix("rel=").is_some_and(|value| value.trim_matches('"') == rel))
     })?;
     let target = link.trim().strip_prefix('<')?.split('>').next()?;
     Some(target.split_once('?')?.1.split('#').next()?.to_owned())
@@ -139,6 +161,7 @@ pub(crate) struct Http {
 struct Inner {
     client: reqwest::Client,
     base: Url,
+    dialect: &'static Dialect,
     retries: u32,
     tuning: Tuning,
     limiter: Limiter,
@@ -160,12 +183,16 @@ enum Failure {
 }
 
 impl Http {
-    /// A client that sends the token in the header of that name.
-    pub(crate) fn new(settings: &Settings, token_header: HeaderName, tuning: Tuning) -> Result<Self, ForgeError> {
+    /// A client that asks as the forge wants to be asked.
+    pub(crate) fn new(settings: &Settings, dialect: &'static Dialect, tuning: Tuning) -> Result<Self, ForgeError> {
         let base = checked_base(&settings.base_url)?;
-        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
+        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(dialect.accept))]);
+        for &(name, value) in dialect.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
         if let Some(token) = &settings.token {
-            headers.insert(token_header, token_value(token.expose_secret())?);
+            let value = token_value(dialect.token_prefix, token.expose_secret())?;
+            headers.insert(HeaderName::from_static(dialect.token_header), value);
         }
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("backstory/", env!("CARGO_PKG_VERSION")))
@@ -185,6 +212,7 @@ impl Http {
         let inner = Inner {
             client,
             base,
+            dialect,
             retries: settings.retries,
             tuning,
             limiter: Limiter::new(settings.requests_per_second),
@@ -215,18 +243,29 @@ impl Http {
 
     /// Asks for the resource below the base address, again and again if it fails for a passing reason.
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)], shape: Shape) -> Result<Answer, ForgeError> {
+        self.get_unless(None, path, query, shape).await
+    }
+
+    /// Likewise, unless it is still in the state that an earlier answer named: then the body is `null`.
+    pub(crate) async fn get_unless(
+        &self,
+        etag: Option<&str>,
+        path: &[&str],
+        query: &[(&str, &str)],
+        shape: Shape,
+    ) -> Result<Answer, ForgeError> {
         let url = self.url(path, query);
         // Held over retries, so that new requests do not overtake one that waits.
         let _in_flight = self.inner.in_flight.acquire().await;
         let mut attempt = 0;
         loop {
-            let (error, pause) = match self.attempt(&url, shape).await {
+            let (error, pause) = match self.attempt(&url, etag, shape).await {
                 Ok(answer) => return Ok(answer),
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Passing { error, pause }) => (error, pause),
             };
             if attempt >= self.inner.retries || pause.is_some_and(|pause| pause > MAX_PAUSE) {
-                return Err(given_up(error, attempt + 1, pause));
+                return Err(given_up(error, attempt + 1));
             }
             self.wait(attempt, pause, &error).await;
             attempt += 1;
@@ -259,15 +298,16 @@ impl Http {
     }
 
     /// One attempt, with the redirects it meets on this server.
-    async fn attempt(&self, url: &Url, shape: Shape) -> Result<Answer, Failure> {
+    async fn attempt(&self, url: &Url, etag: Option<&str>, shape: Shape) -> Result<Answer, Failure> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let turn = self.inner.limiter.turn().await;
             self.inner.requests.fetch_add(1, Relaxed);
-            let response = self.inner.client.get(url.clone()).send().await;
+            let request = self.inner.client.get(url.clone());
+            let response = etag.iter().fold(request, |request, etag| request.header(IF_NONE_MATCH, *etag)).send().await;
             drop(turn);
             let response = response.map_err(|error| unreachable(&url, &error))?;
-            if !response.status().is_redirection() {
+            if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
                 return self.read(&url, response, shape).await;
             }
             url = self.redirect(&url, &response)?;
@@ -296,18 +336,28 @@ impl Http {
     async fn read(&self, url: &Url, mut response: Response, shape: Shape) -> Result<Answer, Failure> {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let time = text_header(&headers, DATE.as_str()).and_then(parse_http_date).unwrap_or_else(Timestamp::now);
-        if status == StatusCode::TOO_MANY_REQUESTS {
+        if is_passing(status) && status != StatusCode::TOO_MANY_REQUESTS {
+            let pause = asked_pause(&headers, time).filter(|_| status == StatusCode::SERVICE_UNAVAILABLE);
+            let error = ForgeError::Server { url: shown(url), status: status.as_u16() };
+            return Err(Failure::Passing { error, pause });
+        }
+        let etag = text_header(&headers, ETAG.as_str()).map(str::to_owned);
+        if status == StatusCode::NOT_MODIFIED {
+            let (paging, json) = (Paging::of(&headers), Value::Null);
+            return Ok(Answer { url: shown(url), json, paging, time, etag });
+        }
+        let body = match body(url, &mut response).await {
+            // The headers tell enough.
+            Err(_) if status == StatusCode::TOO_MANY_REQUESTS => Vec::new(),
+            body => body?,
+        };
+        if let Some(pause) = rate_limit(status, &headers, &body, time) {
             self.inner.rate_limited.fetch_add(1, Relaxed);
+            let error = ForgeError::RateLimited { url: shown(url), attempts: 0, retry_after: pause };
+            return Err(Failure::Passing { error, pause });
         }
-        if is_passing(status) {
-            return Err(Failure::Passing {
-                error: ForgeError::Server { url: shown(url), status: status.as_u16() },
-                pause: asked_pause(status, &headers, time),
-            });
-        }
-        let body = body(url, &mut response).await?;
         if !status.is_success() {
-            return Err(Failure::Final(refusal(url, status, &body)));
+            return Err(Failure::Final(refusal(url, status, &body, self.inner.dialect.token)));
         }
         let malformed =
             |reason| Failure::Passing { error: ForgeError::Malformed { url: shown(url), reason }, pause: None };
@@ -318,7 +368,7 @@ impl Http {
             (Shape::List, _) => return Err(malformed("it is no JSON array".to_owned())),
             (Shape::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
         }
-        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time })
+        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time, etag })
     }
 }
 
@@ -342,12 +392,12 @@ async fn body(url: &Url, response: &mut Response) -> Result<Vec<u8>, Failure> {
 }
 
 /// What a status that is neither success nor passing means.
-fn refusal(url: &Url, status: StatusCode, body: &[u8]) -> ForgeError {
+fn refusal(url: &Url, status: StatusCode, body: &[u8], token: &'static str) -> ForgeError {
     let url = shown(url);
     match status {
-        StatusCode::UNAUTHORIZED => ForgeError::Unauthorized { url },
-        StatusCode::FORBIDDEN => ForgeError::Forbidden { url, reason: explanation(body) },
-        StatusCode::NOT_FOUND => ForgeError::NotFound { url },
+        StatusCode::UNAUTHORIZED => ForgeError::Unauthorized { url, token },
+        StatusCode::FORBIDDEN => ForgeError::Forbidden { url, token, reason: explanation(body) },
+        StatusCode::NOT_FOUND | StatusCode::GONE => ForgeError::NotFound { url },
         _ => ForgeError::Server { url, status: status.as_u16() },
     }
 }
@@ -362,27 +412,50 @@ fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
 }
 
-/// How long the server asks everybody to wait.
-fn asked_pause(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-        return None;
-    }
-    let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).ok();
-    let retry_after = text_header(headers, RETRY_AFTER.as_str()).and_then(|text| {
-        let seconds = text.trim().parse().map(Duration::from_secs).ok();
-        seconds.or_else(|| parse_http_date(text).and_then(until))
-    });
-    let reset = || {
-        let second = text_header(headers, "ratelimit-reset")?.trim().parse().ok()?;
-        Timestamp::from_second(second).ok().and_then(until)
+/// Whether the answer says that there were too many requests, and if so how long the server asks everybody to wait.
+/// GitHub says so with 403 too, and then tells in another header, or only in words.
+fn rate_limit(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Option<Duration>> {
+    let exhausted = text_header(headers, "x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
+    let limited = match status {
+        StatusCode::TOO_MANY_REQUESTS => true,
+        StatusCode::FORBIDDEN => {
+            exhausted
+                || headers.contains_key(RETRY_AFTER)
+                || explanation(body).is_some_and(|reason| reason.to_lowercase().contains("rate limit"))
+        }
+        _ => false,
     };
-    let asked = retry_after.or_else(|| if status == StatusCode::TOO_MANY_REQUESTS { reset() } else { None });
-    asked.filter(|pause| !pause.is_zero())
+    let reset = |name: &str| {
+        let second = text_header(headers, name)?.trim().parse().ok()?;
+        until(Timestamp::from_second(second).ok()?, now)
+    };
+    let told = || {
+        let by_reset = if exhausted { reset("x-ratelimit-reset") } else { None };
+        asked_pause(headers, now).or(by_reset).or_else(|| reset("ratelimit-reset"))
+    };
+    let pause = || match told() {
+        None if status == StatusCode::FORBIDDEN && !headers.contains_key(RETRY_AFTER) => Some(UNTOLD_PAUSE),
+        told => told.filter(|pause| !pause.is_zero()),
+    };
+    limited.then(pause)
 }
 
-fn given_up(error: ForgeError, attempts: u32, retry_after: Option<Duration>) -> ForgeError {
+/// How long the server asks everybody to wait: a number of seconds or a date.
+fn asked_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = text_header(headers, RETRY_AFTER.as_str())?;
+    let seconds = text.trim().parse().map(Duration::from_secs).ok();
+    seconds.or_else(|| until(parse_http_date(text)?, now)).filter(|pause| !pause.is_zero())
+}
+
+fn until(at: Timestamp, now: Timestamp) -> Option<Duration> {
+    Duration::try_from(at.duration_since(now)).ok()
+}
+
+fn given_up(error: ForgeError, tried: u32) -> ForgeError {
     match error {
-        ForgeError::Server { url, status: 429 } => ForgeError::RateLimited { url, attempts, retry_after },
+        ForgeError::RateLimited { url, retry_after, .. } => {
+            ForgeError::RateLimited { url, attempts: tried, retry_after }
+        }
         other => other,
     }
 }
@@ -424,14 +497,15 @@ fn checked_base(url: &Url) -> Result<Url, ForgeError> {
     Ok(url.clone())
 }
 
-fn token_value(token: &str) -> Result<HeaderValue, ForgeError> {
+fn token_value(prefix: &str, token: &str) -> Result<HeaderValue, ForgeError> {
     let wrong =
         |what| ForgeError::Config(format!("the token {what}; check the environment variable that token_env names"));
     let token = token.trim();
     if token.is_empty() {
         return Err(wrong("is empty"));
     }
-    let mut value = HeaderValue::from_str(token).map_err(|_| wrong("holds characters that no token has"))?;
+    let mut value =
+        HeaderValue::from_str(&format!("{prefix}{token}")).map_err(|_| wrong("holds characters that no token has"))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -1,20 +1,27 @@
-//! Forges: what a client reads from them and how reading can fail.
+//! Forges: what a client reads from them and how reading can fail. What GitLab and GitHub share stands here; what
+//! differs, in the modules of their names.
 
+mod client;
+pub mod github;
 pub mod gitlab;
 mod http;
 mod limiter;
+mod paging;
+mod parse;
+mod people;
 #[cfg(test)]
 mod stub;
 
 use std::{fmt, time::Duration};
 
-use backstory_model::entity::ItemKind;
+use backstory_model::{entity::ItemKind, id::ThreadKind, reference::Forge};
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
-use backstory_model::id::ThreadKind;
+pub use client::{Client, List, token_wanted, web_url};
+pub use parse::{ParseError, origin_of_project, parse};
 
 /// Retries of one request unless configured otherwise.
 pub const DEFAULT_RETRIES: u32 = 8;
@@ -51,21 +58,25 @@ impl Settings {
 pub enum ForgeError {
     /// The token is wrong, expired or revoked.
     #[error(
-        "{url} refuses the token (401 Unauthorized); create a token with the scope read_api and put it into the \
-         environment variable that token_env names"
+        "{url} refuses the token (401 Unauthorized); create a token {token} and put it into the environment variable \
+         that token_env names"
     )]
     Unauthorized {
         /// What was asked for.
         url: String,
+        /// What a token must be able to do.
+        token: &'static str,
     },
     /// The token may not do this.
     #[error(
-        "the token may not read {url} (403 Forbidden{}); it needs the scope read_api and at least the role Reporter",
+        "the token may not read {url} (403 Forbidden{}); it must be one {token}, of somebody who may read the project",
         reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default()
     )]
     Forbidden {
         /// What was asked for.
         url: String,
+        /// What a token must be able to do.
+        token: &'static str,
         /// What the forge says about it.
         reason: Option<String>,
     },
@@ -84,7 +95,8 @@ pub enum ForgeError {
         reason: String,
     },
     /// The forge still limits requests after every retry, or asks for more patience than a sync should have.
-    #[error("{url} limits requests (429) and still did after {attempts} attempts{}; lower requests_per_second or try again later",
+    #[error("{url} limits requests and still did after {attempts} attempts{}; what was read is kept: sync again later, lower \
+         requests_per_second, or name a token under [[forge]] if there is none",
         retry_after.map(|wait| format!(", the last time for {} s", wait.as_secs())).unwrap_or_default())]
     RateLimited {
         /// What was asked for.
@@ -135,6 +147,8 @@ impl ForgeError {
 /// What parsing a stored payload is relative to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
+    /// Which forge.
+    pub forge: Forge,
     /// Full path of the project, `group/project`.
     pub project: String,
     /// Address of the forge, without a slash at its end.
@@ -156,7 +170,7 @@ pub struct Payload {
     /// What it is.
     pub kind: ItemKind,
     /// Its name among those of its kind within the project: `project`, the number of a person at the forge, a label's
-    /// name, a milestone's number, `#12`, `!7`, `#12~6a9c17`.
+    /// name, a milestone's number, `#12`, `!7`, `#12~6a9c17`. People of GitHub have `github:` before their number.
     pub key: String,
     /// When it last changed, where the forge tells.
     pub updated_at: Option<Timestamp>,
@@ -167,15 +181,20 @@ pub struct Payload {
 /// Where a listing of issues or merge requests begins or goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageStart {
-    /// With what was updated at this time or later; `None` for everything.
-    Since(Option<Timestamp>),
+    /// With what was updated at this time or later.
+    Since {
+        /// `None` for everything.
+        since: Option<Timestamp>,
+        /// What named the list when it was last read from there; if it is still the same nothing is listed.
+        etag: Option<String>,
+    },
     /// Where the last page ended.
     Next(Continuation),
 }
 
 /// Where the last page of a listing ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Continuation(pub(crate) gitlab::Resume);
+pub struct Continuation(pub(crate) paging::Resume);
 
 /// A page of issues or merge requests in the order of (updated_at, id).
 #[derive(Clone, Debug, PartialEq)]
@@ -190,11 +209,15 @@ pub struct ThreadsPage {
     pub total: Option<u64>,
     /// The forge's clock when it answered.
     pub forge_time: Timestamp,
+    /// Names this state of the list, if this page is all of it and the forge tells.
+    pub etag: Option<String>,
 }
 
 /// An issue or merge request as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadListing {
+    /// Which of the two.
+    pub kind: ThreadKind,
     /// The forge's number for it, over all projects.
     pub id: u64,
     /// Number within the project.
@@ -231,7 +254,7 @@ pub struct RequestMetrics {
     pub requests: u64,
     /// Requests sent again.
     pub retries: u64,
-    /// Answers that said 429.
+    /// Answers that said there were too many requests.
     pub rate_limited: u64,
     /// Time lost to failures: what requests waited before they were sent again, added up.
     pub waited_ms: u64,

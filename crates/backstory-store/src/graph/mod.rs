@@ -10,10 +10,13 @@ use backstory_model::{
     digest::SetDigest,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, item_graph_iri},
+    id::{META_GRAPH, NS, NodeId, item_graph_iri, item_of_graph_iri},
+    numbers::SharedNumbers,
 };
 use oxigraph::{
-    model::{GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd},
+    model::{
+        GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd,
+    },
     sparql::{CancellationToken, QueryResults, SparqlEvaluator, Variable},
     store::{BulkLoader, StorageError, Store},
 };
@@ -167,10 +170,11 @@ impl Load<'_> {
     ///
     /// # Errors
     /// The store refused.
-    pub fn add(&mut self, changes: &[Change]) -> Result<(), GraphError> {
+    pub fn add(&mut self, changes: &[Change], numbers: &SharedNumbers) -> Result<(), GraphError> {
         for change in changes {
             if let Some(item) = &change.item {
-                self.quads.extend(quads::of_item(item, &item_graph_iri(&change.project, change.kind, &change.key)));
+                let graph = item_graph_iri(&change.project, change.kind, &change.key);
+                self.quads.extend(quads::of_item(item, &graph, numbers));
             }
         }
         if self.quads.len() >= QUADS_PER_FILE { self.write() } else { Ok(()) }
@@ -250,17 +254,18 @@ impl Graph {
     }
 
     /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the
-    /// same changes again changes nothing.
+    /// same changes again changes nothing. `numbers` says what a number means to the texts of the changed items; those of
+    /// others that [`mentioning`](Self::mentioning) finds are the caller's to apply again when that changes.
     ///
     /// # Errors
     /// Nothing is applied.
-    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), GraphError> {
+    pub fn apply(&self, changes: &[Change], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
         let mut tx = self.store.start_transaction()?;
         for change in changes {
             let graph = item_graph_iri(&change.project, change.kind, &change.key);
             tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
             if let Some(item) = &change.item {
-                tx.extend(quads::of_item(item, &graph).iter());
+                tx.extend(quads::of_item(item, &graph, numbers).iter());
             }
         }
         if let Some(old) = self.meta("appliedSeq")? {
@@ -350,6 +355,23 @@ impl Graph {
         Ok(found.into_iter().collect())
     }
 
+    /// The items of the ledger, as project, kind and key, that say something of a node.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn mentioning(&self, id: &NodeId) -> Result<BTreeSet<(String, ItemKind, String)>, GraphError> {
+        let node = quads::node(id);
+        let as_subject = self.store.quads_for_pattern(Some(node.as_ref().into()), None, None, None);
+        let as_object = self.store.quads_for_pattern(None, None, Some(node.as_ref().into()), None);
+        let mut found = BTreeSet::new();
+        for quad in as_subject.chain(as_object) {
+            if let GraphName::NamedNode(graph) = quad?.graph_name {
+                found.extend(item_of_graph_iri(graph.as_str()));
+            }
+        }
+        Ok(found)
+    }
+
     /// Answers one of the queries in `queries/`, over all items' graphs, at most [`MAX_ROWS`] rows.
     ///
     /// # Errors
@@ -382,15 +404,22 @@ impl Graph {
     /// The store refused.
     pub fn digest(&self) -> Result<(String, u64), GraphError> {
         let mut digest = SetDigest::default();
-        let meta = meta_node();
-        for quad in self.store.iter() {
-            let quad = quad?;
-            let graph = quad.graph_name.as_ref();
-            if graph != GraphNameRef::NamedNode(meta.as_ref()) && inferred_graph(graph).is_none() {
-                digest.add(quad.to_string().as_bytes());
-            }
+        for statement in self.statements() {
+            digest.add(statement?.as_bytes());
         }
         Ok((digest.hex(), digest.count()))
+    }
+
+    /// Everything that comes from items, a line of N-Quads each, in no particular order.
+    pub fn statements(&self) -> impl Iterator<Item = Result<String, GraphError>> {
+        let meta = GraphName::from(meta_node());
+        self.store.iter().filter_map(move |quad| match quad {
+            Ok(quad) => {
+                let is_of_item = quad.graph_name != meta && inferred_graph(quad.graph_name.as_ref()).is_none();
+                is_of_item.then(|| Ok(quad.to_string()))
+            }
+            Err(error) => Some(Err(error.into())),
+        })
     }
 
     /// How many quads come from items, which are those that the digest covers.

@@ -20,7 +20,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, Trans
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
-pub use repositories::{Branches, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
+pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
@@ -220,7 +220,7 @@ impl Ledger {
         if let Some((project, resource, cursor)) = &page.cursor {
             tx.prepare_cached(
                 "INSERT INTO cursors (project, resource, updated_at, id) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, id = excluded.id",
+                 ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, id = excluded.id, etag = NULL",
             )?
             .execute(params![
                 project,
@@ -433,6 +433,30 @@ impl Ledger {
                 Ok(Cursor { updated_at: time(row.get(0)?), id: row.get::<_, i64>(1)?.unsigned_abs() })
             })
             .optional()?)
+    }
+
+    /// What named a list when it was last read from its cursor.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn etag(&self, project: &str, resource: ItemKind) -> Result<Option<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT etag FROM cursors WHERE project = ?1 AND resource = ?2")?;
+        Ok(statement.query_row(params![project, resource.as_str()], |row| row.get(0)).optional()?.flatten())
+    }
+
+    /// Records what names a list that was read from its cursor and had nothing that the ledger has not. Nothing happens
+    /// if there is no cursor; when it moves, the name is forgotten.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn put_etag(&self, project: &str, resource: ItemKind, etag: Option<&str>) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "UPDATE cursors SET etag = ?3 WHERE project = ?1 AND resource = ?2",
+            params![project, resource.as_str(), etag],
+        )?;
+        Ok(())
     }
 
     /// Forgets where the lists of a project stand, so that the next sync reads everything.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     commit::Sha,
+    entity::ItemKind,
     lineage::{Lineage, ReplacedInFile},
+    reference::Forge,
 };
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
@@ -26,6 +28,15 @@ pub enum Branches {
     All,
 }
 
+/// The forge that has a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgeAddress {
+    /// Which forge.
+    pub kind: Forge,
+    /// Its address, without credentials.
+    pub base_url: String,
+}
+
 /// A repository that is indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryEntry {
@@ -35,6 +46,8 @@ pub struct RepositoryEntry {
     pub address: String,
     /// Which branches.
     pub branches: Branches,
+    /// The forge whose issues and merge requests are read besides, if they are and no configuration says so.
+    pub forge: Option<ForgeAddress>,
     /// When it was added.
     pub added_at: Timestamp,
     /// When it was last fetched and indexed to the end.
@@ -92,7 +105,7 @@ impl Ledger {
     pub fn repositories(&self) -> Result<Vec<RepositoryEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten FROM repositories ORDER BY project",
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories ORDER BY project",
         )?;
         let rows = statement.query_map([], entry)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -105,20 +118,21 @@ impl Ledger {
     pub fn repository(&self, project: &str) -> Result<Option<RepositoryEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten FROM repositories WHERE project = ?1",
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories WHERE project = ?1",
         )?;
         Ok(statement.query_row([project], entry).optional()?)
     }
 
-    /// Puts a repository on the list. Of one that is there its address and branches change; what a sync recorded stays.
+    /// Puts a repository on the list. Of one that is there its address, branches and forge change; what a sync recorded stays.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn put_repository(&self, of: &RepositoryEntry) -> Result<(), LedgerError> {
         self.lock().execute(
-            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET address = excluded.address, branches = excluded.branches",
+            "INSERT INTO repositories (project, address, branches, added_at, synced_at, indexed, rewritten, forge)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT DO UPDATE SET
+                address = excluded.address, branches = excluded.branches, forge = excluded.forge",
             params![
                 of.project,
                 of.address,
@@ -127,6 +141,7 @@ impl Ledger {
                 of.synced_at.map(|at| at.as_millisecond()),
                 json(&of.indexed),
                 json(&of.rewritten),
+                of.forge.as_ref().map(json),
             ],
         )?;
         Ok(())
@@ -160,7 +175,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Forgets a repository and everything known from it, in one transaction; says how many objects that were.
+    /// Forgets a repository and everything known from it, and from the forge that was added with it, in one transaction; says how many objects that were.
     ///
     /// # Errors
     /// Nothing is forgotten.
@@ -171,12 +186,17 @@ impl Ledger {
             .prepare("SELECT kind, key FROM items WHERE project = ?1 AND payload IS NOT NULL")?
             .query_map([project], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
+        let forge = tx.query_row("SELECT forge FROM repositories WHERE project = ?1", [project], |row| row.get(0));
+        let came_with_forge = forge.optional()?.and_then(|forge: Option<String>| forge).is_some();
         let mut gone = 0;
         for (kind, key) in items {
-            let kind = backstory_model::entity::ItemKind::from_name(&kind).filter(|kind| kind.is_of_repository());
+            let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || kind.is_of_repository());
             if let Some(kind) = kind {
                 gone += u64::from(bury(&tx, project, kind, &key, at)?);
             }
+        }
+        if came_with_forge {
+            tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
         }
         for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
             tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
@@ -346,6 +366,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {
         // Without it everything is looked at again.
         indexed: serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default(),
         rewritten: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+        forge: row.get::<_, Option<String>>(7)?.and_then(|text| serde_json::from_str(&text).ok()),
     })
 }
 

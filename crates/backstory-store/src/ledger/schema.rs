@@ -132,6 +132,11 @@ const MIGRATIONS: &[&str] = &["
         last_error TEXT,
         contents   BLOB    NOT NULL                -- ids of documents and 8 bytes of each one's hash, zstd
     ) STRICT;
+", "
+    -- What named a list when it was last read from its cursor and had nothing new.
+    ALTER TABLE cursors ADD COLUMN etag TEXT;
+    -- Which forge has the project, as JSON: kind and address; NULL for one that only its repository tells about.
+    ALTER TABLE repositories ADD COLUMN forge TEXT;
 "];
 
 /// Newest schema version this program knows.

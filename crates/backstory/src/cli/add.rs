@@ -21,13 +21,15 @@ const ADD: &str = include_str!("../../../../queries/graphql/add_repository.graph
 /// Index a git repository: its history, its code and who wrote which line
 ///
 /// It is cloned into the data directory; nothing is ever written to it. 'backstory sync' reads what is new in it later.
-/// A repository that was added before gets the branches that are named now.
+/// A repository that was added before gets the branches that are named now. Of one on github.com, gitlab.com or a forge
+/// that is configured, the issues and merge requests are read too.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory add .
   backstory add ~/src/shop --branch release-1 --branch release-2
-  backstory add https://gitlab.example.com/group/project.git --all-branches
+  backstory add https://github.com/owner/name
+  backstory add https://git.example.com/group/project.git --forge gitlab --all-branches
 
 Hosts on a private network must be named as allowed_hosts under [repositories] in the configuration.")]
 pub(super) struct Args {
@@ -43,9 +45,29 @@ pub(super) struct Args {
     /// Index every branch
     #[arg(long)]
     all_branches: bool,
+    /// Which forge the address is of, if it cannot be told: its issues and merge requests are read too
+    #[arg(long, value_name = "KIND")]
+    forge: Option<ForgeChoice>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Kind of a forge.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ForgeChoice {
+    Gitlab,
+    Github,
+}
+
+impl ForgeChoice {
+    /// Its name in the API.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gitlab => "GITLAB",
+            Self::Github => "GITHUB",
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -73,6 +95,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let begun = Instant::now();
     let variables = json!({
         "address": address, "name": args.name, "branches": args.branches, "allBranches": args.all_branches,
+        "forge": args.forge.map(ForgeChoice::name),
     });
     let Answer { add_repository: Added { project } } = client.run(ADD, variables).await?;
     let (repository, summary) = index(&client, &project).await?;
@@ -94,7 +117,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
 /// Puts a repository of this machine on the list, with its usual name and its default branch; the name.
 pub(super) async fn put(client: &Client, path: &str) -> Result<String> {
-    let variables = json!({ "address": path, "name": null, "branches": null, "allBranches": false });
+    let variables = json!({ "address": path, "name": null, "branches": null, "allBranches": false, "forge": null });
     let answer: Answer = client.run(ADD, variables).await?;
     Ok(answer.add_repository.project)
 }

@@ -3,7 +3,7 @@
 use backstory_engine::{
     error::Error,
     settings::ForgeKind,
-    sources::forge::{self, ForgeError, gitlab},
+    sources::forge::{self, Client, ForgeError, token_wanted},
 };
 use serde::Serialize;
 
@@ -45,14 +45,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                  projects"
             )));
         };
-        let account = match forge.kind {
-            ForgeKind::Gitlab => {
-                // Somebody waits for the answer.
-                let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
-                let client = gitlab::Client::new(&connection).map_err(Error::from)?;
-                client.current_user().await.map_err(|error| refusal(error, url, variable))?
-            }
-        };
+        // Somebody waits for the answer.
+        let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
+        let client = Client::new(forge.kind, &connection).map_err(Error::from)?;
+        let account = client.current_user().await.map_err(|error| refusal(error, forge.kind, url, variable))?;
         found.push(Authenticated { forge: url.to_owned(), username: account.username, name: account.name });
     }
     if args.json {
@@ -67,11 +63,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 /// Names the variable, which the client of the forge does not know.
-pub(super) fn refusal(error: ForgeError, url: &str, variable: &str) -> Failure {
+pub(super) fn refusal(error: ForgeError, kind: ForgeKind, url: &str, variable: &str) -> Failure {
     match error {
         ForgeError::Unauthorized { .. } => Failure::configuration(format!(
-            "{url} refuses the token in {variable} (401 Unauthorized); create one with the scope read_api and put it \
-             into that environment variable"
+            "{url} refuses the token in {variable} (401 Unauthorized); create one {} and put it into that environment \
+             variable",
+            token_wanted(kind)
         )),
         other => Error::from(other).into(),
     }

@@ -8,7 +8,7 @@ use backstory_engine::{
     error::ErrorKind,
     settings::Forge,
     sources::{
-        forge::{self, gitlab},
+        forge::{self, Client as ForgeClient, token_wanted},
         git::{Git, command::GitSettings},
     },
 };
@@ -160,7 +160,7 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     let variable = token.variable.as_deref().unwrap_or_default();
     match token.missing() {
         Some(variable) => {
-            let what = format!("a token for {url} with the scope read_api");
+            let what = format!("a token for {url} {}", token_wanted(forge.kind));
             return report.fail("token", Failure::configuration(config::unset(variable, &what)));
         }
         None if variable.is_empty() => {
@@ -170,9 +170,9 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     }
     // Somebody waits for the answer.
     let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
-    let client = match gitlab::Client::new(&connection) {
+    let client = match ForgeClient::new(forge.kind, &connection) {
         Ok(client) => client,
-        Err(error) => return report.fail("forge", refusal(error, url, variable)),
+        Err(error) => return report.fail("forge", refusal(error, forge.kind, url, variable)),
     };
     if !variable.is_empty() {
         match client.current_user().await {
@@ -180,13 +180,13 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
                 report.ok("forge", format_args!("{url}, authenticated as @{} ({})", account.username, account.name));
             }
             // Nothing else can be read then.
-            Err(error) => return report.fail("forge", refusal(error, url, variable)),
+            Err(error) => return report.fail("forge", refusal(error, forge.kind, url, variable)),
         }
     }
     for project in &forge.projects {
         match client.project(project).await {
             Ok(_) => report.ok("project", format_args!("{project} can be read")),
-            Err(error) => report.fail("project", refusal(error, url, variable)),
+            Err(error) => report.fail("project", refusal(error, forge.kind, url, variable)),
         }
     }
 }

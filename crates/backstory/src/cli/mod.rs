@@ -54,7 +54,7 @@ const LAST_STEPS: Duration = Duration::from_secs(5);
 /// Why is this code like this? Finds the discussion behind a decision.
 ///
 /// backstory reads the history and code of git repositories and the issues, merge requests and discussions of GitLab
-/// projects, keeps them in a directory of its own, and answers from there: by words, by meaning and along the links
+/// and GitHub projects, keeps them in a directory of its own, and answers from there: by words, by meaning and along the links
 /// between them.
 #[derive(Parser)]
 #[command(

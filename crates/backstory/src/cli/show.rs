@@ -5,7 +5,7 @@ mod page;
 
 use backstory_engine::{
     error::ErrorKind,
-    model::id::{NodeId, ThreadKind},
+    model::id::{NodeId, ThreadId, ThreadKind},
     read::not_found,
 };
 use serde_json::json;
@@ -15,12 +15,13 @@ use crate::{
     client::Client,
     failure::{Failure, Result},
 };
-use answer::{Discussion, DiscussionAnswer, DiscussionsAnswer, Thread, ThreadAnswer};
+use answer::{Discussion, DiscussionAnswer, DiscussionsAnswer, ReferenceAnswer, Thread, ThreadAnswer};
 
 const ISSUE: &str = include_str!("../../../../queries/graphql/issue.graphql");
 const ISSUE_DISCUSSIONS: &str = include_str!("../../../../queries/graphql/issue_discussions.graphql");
 const MERGE_REQUEST: &str = include_str!("../../../../queries/graphql/merge_request.graphql");
 const MERGE_REQUEST_DISCUSSIONS: &str = include_str!("../../../../queries/graphql/merge_request_discussions.graphql");
+const REFERENCE: &str = include_str!("../../../../queries/graphql/reference.graphql");
 const DISCUSSION: &str = include_str!("../../../../queries/graphql/discussion.graphql");
 
 /// Show an issue or merge request with its discussions and links, or a single discussion
@@ -44,7 +45,7 @@ pub(super) struct Args {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let id = parse_reference(&args.reference, session.config()?)?;
     match &id {
-        NodeId::Thread(thread) => show_thread(session, args, &id, thread.kind).await,
+        NodeId::Thread(thread) => show_thread(session, args, thread).await,
         NodeId::Discussion { .. } => show_discussion(session, args, &id).await,
         _ => Err(Failure::usage(format!(
             "{id} is neither an issue, nor a merge request, nor a discussion; write group/project#12 or group/project!7"
@@ -52,19 +53,44 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
 }
 
-async fn show_thread(session: &Session, args: &Args, id: &NodeId, kind: ThreadKind) -> Result<()> {
-    let (what, query, discussions) = match kind {
+async fn show_thread(session: &Session, args: &Args, id: &ThreadId) -> Result<()> {
+    let client = Client::open(session, "show", || Ok(())).await?;
+    let (id, thread) = match find(&client, id).await? {
+        Some(thread) => (id.clone(), thread),
+        None => {
+            let what = what(id.kind).0;
+            let meant = meant(&client, id).await?.ok_or_else(|| not_found(what, &id.to_string()))?;
+            let thread = find(&client, &meant).await?.ok_or_else(|| not_found(what, &id.to_string()))?;
+            (meant, thread)
+        }
+    };
+    let discussions = all_discussions(&client, what(id.kind).2, &id.clone().into()).await?;
+    if args.json {
+        return Ok(session.terminal.json(&thread.for_programs(id.kind, &discussions))?);
+    }
+    page::print_thread(&session.terminal, id.kind, &thread, &discussions)
+}
+
+/// What it is called, and how it and its discussions are asked for.
+fn what(kind: ThreadKind) -> (&'static str, &'static str, &'static str) {
+    match kind {
         ThreadKind::Issue => ("issue", ISSUE, ISSUE_DISCUSSIONS),
         ThreadKind::MergeRequest => ("merge request", MERGE_REQUEST, MERGE_REQUEST_DISCUSSIONS),
-    };
-    let client = Client::open(session, "show", || Ok(())).await?;
-    let answer: ThreadAnswer = client.run(query, json!({ "ref": id.to_string() })).await?;
-    let thread = answer.thread.ok_or_else(|| not_found(what, &id.to_string()))?;
-    let discussions = all_discussions(&client, discussions, id).await?;
-    if args.json {
-        return Ok(session.terminal.json(&thread.for_programs(kind, &discussions))?);
     }
-    page::print_thread(&session.terminal, kind, &thread, &discussions)
+}
+
+async fn find(client: &Client, id: &ThreadId) -> Result<Option<Thread>> {
+    let answer: ThreadAnswer = client.run(what(id.kind).1, json!({ "ref": id.to_string() })).await?;
+    Ok(answer.thread)
+}
+
+/// The other that a number can mean, if it does.
+async fn meant(client: &Client, id: &ThreadId) -> Result<Option<ThreadId>> {
+    let answer: ReferenceAnswer = client.run(REFERENCE, json!({ "ref": id.to_string() })).await?;
+    Ok(match answer.node.and_then(|node| node.id?.parse().ok()) {
+        Some(NodeId::Thread(meant)) if meant != *id => Some(meant),
+        _ => None,
+    })
 }
 
 async fn all_discussions(client: &Client, query: &str, id: &NodeId) -> Result<Vec<Discussion>> {

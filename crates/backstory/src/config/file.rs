@@ -120,7 +120,8 @@ struct ForgeToml {
     kind: Spanned<String>,
     base_url: Spanned<String>,
     token_env: Option<Spanned<String>>,
-    projects: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    projects: Vec<Spanned<String>>,
     requests_per_second: Option<Spanned<u32>>,
 }
 
@@ -241,14 +242,14 @@ impl Source<'_> {
     fn forge(self, forge: Spanned<ForgeToml>) -> Result<(Forge, Vec<Place>)> {
         let forge = forge.into_inner();
         let kind = self.kind(&forge.kind)?;
-        let base_url = self.address("base_url", &forge.base_url, "https://gitlab.example.com")?;
+        let example = match kind {
+            ForgeKind::GitLab => "https://gitlab.example.com",
+            ForgeKind::GitHub => "https://github.com",
+        };
+        let base_url = self.address("base_url", &forge.base_url, example)?;
         let token_env = self.variable("token_env", forge.token_env)?;
-        if forge.projects.get_ref().is_empty() {
-            let what = "projects is empty; name at least one, like \"group/project\"";
-            return Err(self.wrong(forge.projects.span(), what));
-        }
         let mut places = Vec::new();
-        for project in forge.projects.into_inner() {
+        for project in forge.projects {
             let span = project.span();
             let path = project.into_inner();
             // A path without a group is a user or a group, not a project.
@@ -309,8 +310,12 @@ impl Source<'_> {
 
     fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {
         match kind.get_ref().as_str() {
-            "gitlab" => Ok(ForgeKind::Gitlab),
-            other => Err(self.wrong(kind.span(), format!("kind is '{other}', but only 'gitlab' can be read"))),
+            "gitlab" => Ok(ForgeKind::GitLab),
+            "github" => Ok(ForgeKind::GitHub),
+            other => {
+                let what = format!("kind is '{other}', but only 'gitlab' and 'github' can be read");
+                Err(self.wrong(kind.span(), what))
+            }
         }
     }
 

@@ -248,12 +248,7 @@ impl Note {
 
     /// Its place at the forge.
     async fn web_url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        // A discussion's address is that of its first note; only the fragment tells them apart.
-        let address = |discussion: &DiscussionItem| {
-            let page = discussion.web_url.split('#').next().unwrap_or_default();
-            format!("{page}#note_{}", self.id)
-        };
-        Ok(self.place(ctx).await?.map(|(discussion, _)| address(&discussion)))
+        Ok(self.place(ctx).await?.map(|(discussion, _)| discussion.note_url(self.id)))
     }
 
     #[graphql(flatten)]

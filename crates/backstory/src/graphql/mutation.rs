@@ -1,12 +1,12 @@
 //! Work to be done.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::SyncRequest;
+use backstory_engine::{SyncRequest, repository::AddRequest};
 
 use super::{
     chat::{self, Chat, Message},
     loaders,
-    names::Projection,
+    names::{Forge, Projection},
     page::QUERY,
     repository::{self, Repository},
     snapshot::{self, Snapshot},
@@ -51,8 +51,14 @@ impl Mutation {
         >,
         #[graphql(desc = "Names of branches to index besides the default one.")] branches: Option<Vec<String>>,
         #[graphql(desc = "Whether to index all branches.", default_with = "Some(false)")] all_branches: Option<bool>,
+        #[graphql(
+            desc = "The forge it is on, whose issues and merge requests are read too; told from the address if that is of \
+                    github.com, gitlab.com or a forge that is configured."
+        )]
+        forge: Option<Forge>,
     ) -> Result<Repository> {
-        repository::add(ctx, address, name, branches.unwrap_or_default(), all_branches.unwrap_or(false)).await
+        let branches = repository::branches(branches.unwrap_or_default(), all_branches.unwrap_or(false))?;
+        repository::add(ctx, AddRequest { address, name, branches, forge: forge.map(Into::into) }).await
     }
 
     /// Forgets a repository, its clone and everything known from it; says how many objects that were.

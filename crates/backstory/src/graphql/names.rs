@@ -3,6 +3,18 @@
 use async_graphql::Enum;
 use backstory_engine::{Projection as EngineProjection, graph::Direction, model, search, task};
 
+/// Kind of a forge.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "model::reference::Forge")]
+pub(crate) enum Forge {
+    /// GitLab, self-hosted or not.
+    #[graphql(name = "GITLAB")]
+    GitLab,
+    /// GitHub, its enterprise cloud or a server.
+    #[graphql(name = "GITHUB")]
+    GitHub,
+}
+
 /// Where an issue or merge request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::entity::State")]

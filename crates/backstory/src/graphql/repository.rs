@@ -129,24 +129,20 @@ pub(super) async fn all(ctx: &Context<'_>) -> Result<Vec<Repository>> {
     Ok(loaders::engine(ctx)?.repositories().await?.into_iter().map(Repository::from).collect())
 }
 
+/// Which branches are meant.
+pub(super) fn branches(named: Vec<String>, all: bool) -> Result<ledger::Branches> {
+    match (named.is_empty(), all) {
+        (true, false) => Ok(ledger::Branches::Default),
+        (false, false) => Ok(ledger::Branches::Selected(named)),
+        (true, true) => Ok(ledger::Branches::All),
+        (false, true) => Err(page::invalid("name branches or ask for all of them, not both").into()),
+    }
+}
+
 /// Puts a repository on the list.
-pub(super) async fn add(
-    ctx: &Context<'_>,
-    address: String,
-    name: Option<String>,
-    branches: Vec<String>,
-    all_branches: bool,
-) -> Result<Repository> {
-    let branches = match (branches.is_empty(), all_branches) {
-        (true, false) => ledger::Branches::Default,
-        (false, false) => ledger::Branches::Selected(branches),
-        (true, true) => ledger::Branches::All,
-        (false, true) => {
-            return Err(page::invalid("name branches or ask for all of them, not both").into());
-        }
-    };
+pub(super) async fn add(ctx: &Context<'_>, request: AddRequest) -> Result<Repository> {
     let engine = loaders::engine(ctx)?;
-    let entry = engine.add_repository(AddRequest { address, name, branches }).await?;
+    let entry = engine.add_repository(request).await?;
     let status = engine.repositories().await?.into_iter().find(|status| status.entry.project == entry.project);
     Ok(status.unwrap_or(RepositoryStatus { entry, default_branch: None, commits: 0, files: 0 }).into())
 }

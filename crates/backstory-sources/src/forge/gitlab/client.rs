@@ -8,18 +8,22 @@ use std::{
     },
 };
 
-use reqwest::header::HeaderName;
 use serde_json::Value;
 
 use super::payload;
 use crate::forge::{
-    Account, ForgeError, MAX_PAGES, Payload, RequestMetrics, Settings,
-    http::{Answer, Http, Shape, Tuning},
+    Account, ForgeError, Payload, RequestMetrics, Settings,
+    http::{Answer, Dialect, Http, Shape, Tuning},
+    paging::{all, malformed, optional},
 };
 
-/// Items on a page; GitLab gives no more.
-pub(super) const PER_PAGE: usize = 100;
-const PER_PAGE_TEXT: &str = "100";
+pub(crate) const DIALECT: Dialect = Dialect {
+    token_header: "private-token",
+    token_prefix: "",
+    accept: "application/json",
+    headers: &[],
+    token: "with the scope read_api",
+};
 
 /// A client of one GitLab. Clones share connections, limits and counters.
 #[derive(Clone)]
@@ -44,7 +48,7 @@ impl Client {
     }
 
     pub(super) fn tuned(settings: &Settings, tuning: Tuning) -> Result<Self, ForgeError> {
-        let http = Http::new(settings, HeaderName::from_static("private-token"), tuning)?;
+        let http = Http::new(settings, &DIALECT, tuning)?;
         Ok(Self { http, keyset_offered: Arc::new(AtomicBool::new(true)) })
     }
 
@@ -93,26 +97,12 @@ impl Client {
     }
 
     pub(super) async fn get(&self, path: &[&str], query: &[(&str, &str)], shape: Shape) -> Result<Answer, ForgeError> {
-        self.http.get(&[&["api", "v4"], path].concat(), query, shape).await
+        self.http.get(&below_api(path), query, shape).await
     }
 
     /// All items of a list, page by page.
     pub(super) async fn list(&self, path: &[&str]) -> Result<Vec<Value>, ForgeError> {
-        let mut items = Vec::new();
-        let mut page: u32 = 1;
-        loop {
-            let number = page.to_string();
-            let query = [("per_page", PER_PAGE_TEXT), ("page", number.as_str())];
-            let mut answer = self.get(path, &query, Shape::List).await?;
-            let found = take_items(&mut answer.json);
-            let next = next_page(&answer, page, found.len())?;
-            items.extend(found);
-            match next {
-                Some(next) if next <= MAX_PAGES => page = next,
-                Some(_) => return Err(too_many_pages(answer.url)),
-                None => return Ok(items),
-            }
-        }
+        all(&self.http, &below_api(path), &[]).await
     }
 
     /// Like [`Self::list`], but nothing where the instance does not offer the list or the token may not read it.
@@ -133,38 +123,6 @@ impl Client {
     }
 }
 
-fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
-    match result {
-        Err(error) if error.is_absent() => {
-            tracing::debug!(%error, "taken for empty");
-            Ok(T::default())
-        }
-        other => other,
-    }
-}
-
-/// The page after this one. Without a word about it in the headers, a full page has one.
-pub(super) fn next_page(answer: &Answer, page: u32, items: usize) -> Result<Option<u32>, ForgeError> {
-    match answer.paging.next_page {
-        _ if items == 0 => Ok(None),
-        Some(next) if next > page => Ok(Some(next)),
-        Some(next) => Err(malformed(&answer.url, format!("after page {page} it gives {next} as the next"))),
-        None if !answer.paging.told && items >= PER_PAGE => Ok(Some(page + 1)),
-        None => Ok(None),
-    }
-}
-
-pub(super) fn take_items(json: &mut Value) -> Vec<Value> {
-    match json.take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
-    }
-}
-
-pub(super) fn malformed(url: &str, reason: impl Into<String>) -> ForgeError {
-    ForgeError::Malformed { url: url.to_owned(), reason: reason.into() }
-}
-
-pub(super) fn too_many_pages(url: String) -> ForgeError {
-    ForgeError::TooLarge { url, what: format!("a list of more than {MAX_PAGES} pages") }
+fn below_api<'a>(path: &[&'a str]) -> Vec<&'a str> {
+    [&["api", "v4"], path].concat()
 }

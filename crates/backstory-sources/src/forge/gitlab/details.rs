@@ -4,25 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{
-    client::Client,
-    payload::{self, People},
-};
-use crate::forge::{Details, ForgeError, Payload, ThreadKind, ThreadListing};
+use super::{client::Client, payload};
+use crate::forge::{Details, ForgeError, Payload, ThreadKind, ThreadListing, people::People};
 
 impl Client {
     /// Reads the discussions of an issue or merge request, what it closes or is closed by, and who approved it.
-    ///
-    /// # Errors
-    /// [`ForgeError::NotFound`] if it was deleted since it was listed, and as every request may fail.
-    pub async fn details(
-        &self,
-        project: &str,
-        kind: ThreadKind,
-        listing: &ThreadListing,
-    ) -> Result<Details, ForgeError> {
+    pub(crate) async fn details(&self, project: &str, listing: &ThreadListing) -> Result<Details, ForgeError> {
         let iid = listing.iid.to_string();
-        match kind {
+        match listing.kind {
             ThreadKind::Issue => self.issue(&["projects", project, "issues", &iid], listing).await,
             ThreadKind::MergeRequest => {
                 self.merge_request(&["projects", project, "merge_requests", &iid], listing).await
@@ -52,7 +41,7 @@ impl Client {
                 "links": issue_links(&links),
             })
         };
-        Ok(gather(ThreadKind::Issue, listing, discussions, People::default(), bundle))
+        Ok(gather(listing, discussions, People::default(), bundle))
     }
 
     async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
@@ -69,19 +58,18 @@ impl Client {
                 "closes_issues": references(&closes),
             })
         };
-        Ok(gather(ThreadKind::MergeRequest, listing, discussions, people, bundle))
+        Ok(gather(listing, discussions, people, bundle))
     }
 }
 
 fn gather(
-    kind: ThreadKind,
     listing: &ThreadListing,
     discussions: Vec<Value>,
     mut people: People,
     bundle: impl FnOnce(Value) -> Value,
 ) -> Details {
     let Trimmed { json: thread, labels, milestones } = trim(listing, &mut people);
-    let short = format!("{}{}", kind.sigil(), listing.iid);
+    let short = format!("{}{}", listing.kind.sigil(), listing.iid);
     let mut internal_notes = 0;
     let mut seen = BTreeSet::new();
     let discussions = discussions
@@ -91,16 +79,19 @@ fn gather(
         .collect();
     let mut json = bundle(thread);
     json.sort_all_objects();
-    let thread = Payload { kind: payload::item_kind(kind), key: short, updated_at: Some(listing.updated_at), json };
+    let thread = Payload { kind: listing.kind.into(), key: short, updated_at: Some(listing.updated_at), json };
     Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes }
 }
 
-/// A listed issue or merge request in the form in which its payload keeps it, so that the two can be compared: under
-/// `issue` or `merge_request`, its keys sorted.
-pub fn stored_listing(listing: &ThreadListing) -> Value {
+/// Whether a stored issue or merge request has what the list says about it.
+pub(crate) fn has_listed(stored: &Value, listing: &ThreadListing) -> bool {
+    let field = match listing.kind {
+        ThreadKind::Issue => "issue",
+        ThreadKind::MergeRequest => "merge_request",
+    };
     let mut json = trim(listing, &mut People::default()).json;
     json.sort_all_objects();
-    json
+    stored.get(field) == Some(&json)
 }
 
 struct Trimmed {
@@ -139,7 +130,7 @@ fn approvers(approvals: &mut Value, people: &mut People) -> BTreeSet<String> {
     };
     let usernames = approved_by.into_iter().filter_map(|mut approval| {
         let mut user = approval.get_mut("user")?.take();
-        people.replace(&mut user);
+        payload::replace_person(&mut user, people);
         Some(user["username"].as_str()?.to_owned())
     });
     usernames.collect()

@@ -1,82 +1,28 @@
-//! Listing issues and merge requests in the order of (updated_at, id), complete although they change meanwhile.
-//!
-//! An item that changes moves to the end of the list and all behind it move up, so that numbered pages skip items.
-//! Keyset paging has no such gap; where it is offered (issues), it is used. Elsewhere every page is the first of the
-//! list of what was updated since the last item of the page before, and what is known from there is left out. Only
-//! where a whole page shares one time are there pages 2, 3, … of such a list, and after each the page before is read
-//! again for what moved up.
-
-use std::collections::BTreeSet;
+//! Listing issues and merge requests.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::client::{Client, malformed, next_page, take_items, too_many_pages};
+use super::client::Client;
 use crate::forge::{
     Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage,
     http::{Answer, Shape},
+    paging::{
+        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, malformed, next_page, page_of, take_items,
+        too_many_pages, window,
+    },
 };
 
-/// Where a listing goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Resume {
-    Keyset { since: Option<Timestamp>, cursor: String, pages: u32 },
-    Window(Window),
-}
-
-/// A page of the list of what was updated since some time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Window {
-    since: Option<Timestamp>,
-    /// 1, except where more than a page of items was updated at `since`.
-    page: u32,
-    /// Items updated at `since` that earlier pages gave.
-    seen: BTreeSet<u64>,
-    pages: u32,
-}
-
-impl Window {
-    fn at(since: Option<Timestamp>) -> Self {
-        Self { since, page: 1, ..Self::default() }
-    }
-
-    fn is_known(&self, listing: &ThreadListing) -> bool {
-        Some(listing.updated_at) == self.since && self.seen.contains(&listing.id)
-    }
-
-    /// The window after this one, which gave these items.
-    fn after(self, items: &[ThreadListing]) -> Self {
-        let last = items.iter().map(|listing| listing.updated_at).max();
-        let moves_on = last > self.since;
-        let since = if moves_on { last } else { self.since };
-        let at_since = items.iter().filter(|listing| Some(listing.updated_at) == since).map(|listing| listing.id);
-        let (page, mut seen) = if moves_on { (1, BTreeSet::new()) } else { (self.page + 1, self.seen) };
-        seen.extend(at_since);
-        Self { since, page, seen, pages: self.pages + 1 }
-    }
-}
-
 impl Client {
-    /// One page of the issues or merge requests of a project, those updated first first.
-    ///
-    /// # Errors
-    /// As every request may fail.
-    pub async fn threads_page(
+    /// One page of the issues or merge requests of a project, those updated first first; it may have none that may be
+    /// read although others follow.
+    pub(crate) async fn page(
         &self,
         project: &str,
         kind: ThreadKind,
         from: &PageStart,
     ) -> Result<ThreadsPage, ForgeError> {
-        let list = List { client: self, project, kind };
-        let mut page = list.page(from).await?;
-        while page.threads.is_empty()
-            && let Some(next) = page.next.take()
-        {
-            let mut more = list.page(&PageStart::Next(next)).await?;
-            more.confidential.append(&mut page.confidential);
-            page = ThreadsPage { total: page.total, ..more };
-        }
-        Ok(page)
+        List { client: self, project, kind }.page(from).await
     }
 }
 
@@ -91,20 +37,20 @@ struct List<'a> {
 impl List<'_> {
     async fn page(self, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         match from {
-            PageStart::Since(since) if self.kind == ThreadKind::Issue && self.client.keyset_offered() => {
+            PageStart::Since { since, .. } if self.kind == ThreadKind::Issue && self.client.keyset_offered() => {
                 match self.keyset(*since, None, 0).await {
                     Err(ForgeError::Server { status: 400 | 405, .. }) => {
                         self.client.keyset_is_not_offered();
-                        self.window(Window::at(*since)).await
+                        window(&self, Window::at(*since), None).await
                     }
                     other => other,
                 }
             }
-            PageStart::Since(since) => self.window(Window::at(*since)).await,
+            PageStart::Since { since, .. } => window(&self, Window::at(*since), None).await,
             PageStart::Next(Continuation(Resume::Keyset { since, cursor, pages })) => {
                 self.keyset(*since, Some(cursor), *pages).await
             }
-            PageStart::Next(Continuation(Resume::Window(window))) => self.window(window.clone()).await,
+            PageStart::Next(Continuation(Resume::Window(at))) => window(&self, at.clone(), None).await,
         }
     }
 
@@ -116,8 +62,8 @@ impl List<'_> {
     ) -> Result<ThreadsPage, ForgeError> {
         let mut paging = vec![("pagination", "keyset")];
         paging.extend(cursor.map(|cursor| ("cursor", cursor)));
-        let mut answer = self.ask(since, "100", &paging).await?;
-        let items = read(&mut answer)?;
+        let mut answer = self.ask(since, PER_PAGE_TEXT, &paging).await?;
+        let items = read(self.kind, &mut answer)?;
         let numbered = next_page(&answer, 1, items.len())?;
         let next = match answer.paging.cursor.take() {
             Some(next) if Some(next.as_str()) == cursor => {
@@ -139,43 +85,6 @@ impl List<'_> {
             told => told,
         };
         Ok(page_of(items, next, total, answer.time))
-    }
-
-    async fn window(self, window: Window) -> Result<ThreadsPage, ForgeError> {
-        if window.pages >= MAX_PAGES {
-            return Err(too_many_pages(format!("the list of {}", self.project)));
-        }
-        let mut answer = self.numbered(window.since, window.page).await?;
-        let mut items = read(&mut answer)?;
-        let more = next_page(&answer, window.page, items.len())?.is_some();
-        let moved_up = self.moved_up(&window).await?;
-        let next = window.clone().after(&[moved_up.as_slice(), &items].concat());
-        let also_moved: BTreeSet<u64> = moved_up.iter().map(|listing| listing.id).collect();
-        items.retain(|listing| !window.is_known(listing) && !also_moved.contains(&listing.id));
-        items.splice(0..0, moved_up);
-        let total = if window == Window::at(window.since) { answer.paging.total } else { None };
-        Ok(page_of(items, more.then_some(Resume::Window(next)), total, answer.time))
-    }
-
-    /// Items not seen that stood on this page of the window and have moved to one before it, because others changed
-    /// and left the list. It is read after this page, so that nothing can slip through between the two.
-    async fn moved_up(self, window: &Window) -> Result<Vec<ThreadListing>, ForgeError> {
-        let mut found: Vec<ThreadListing> = Vec::new();
-        for page in (1..window.page).rev() {
-            let items = read(&mut self.numbered(window.since, page).await?)?;
-            let begins_known = items.first().is_some_and(|first| window.is_known(first));
-            let ids: BTreeSet<u64> = found.iter().map(|listing| listing.id).collect();
-            let new = items.into_iter().filter(|listing| !window.is_known(listing) && !ids.contains(&listing.id));
-            found.splice(0..0, new.collect::<Vec<_>>());
-            if begins_known {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
-    async fn numbered(self, since: Option<Timestamp>, page: u32) -> Result<Answer, ForgeError> {
-        self.ask(since, "100", &[("page", &page.to_string())]).await
     }
 
     /// How many items a list without page numbers has, for whoever waits for its end. Not worth failing for.
@@ -203,22 +112,34 @@ impl List<'_> {
     }
 }
 
-fn page_of(items: Vec<ThreadListing>, next: Option<Resume>, total: Option<u64>, forge_time: Timestamp) -> ThreadsPage {
-    let (confidential, threads): (Vec<_>, Vec<_>) =
-        items.into_iter().partition(|listing| listing.payload["confidential"] == Value::Bool(true));
-    let confidential = confidential.into_iter().map(|listing| listing.iid).collect();
-    ThreadsPage { threads, confidential, next: next.map(Continuation), total, forge_time }
+impl UpdatedList for List<'_> {
+    fn name(&self) -> String {
+        format!("the list of {}", self.project)
+    }
+
+    async fn numbered(
+        &self,
+        since: Option<Timestamp>,
+        page: u32,
+        _etag: Option<&str>,
+    ) -> Result<NumberedPage, ForgeError> {
+        let mut answer = self.ask(since, PER_PAGE_TEXT, &[("page", &page.to_string())]).await?;
+        let items = read(self.kind, &mut answer)?;
+        let more = next_page(&answer, page, items.len())?.is_some();
+        Ok(NumberedPage { items, more, total: answer.paging.total, time: answer.time, etag: None })
+    }
 }
 
-fn read(answer: &mut Answer) -> Result<Vec<ThreadListing>, ForgeError> {
+fn read(kind: ThreadKind, answer: &mut Answer) -> Result<Vec<ThreadListing>, ForgeError> {
     let items = take_items(&mut answer.json);
-    items.into_iter().map(|item| listing(item).map_err(|missing| malformed(&answer.url, missing))).collect()
+    items.into_iter().map(|item| listing(kind, item).map_err(|missing| malformed(&answer.url, missing))).collect()
 }
 
-fn listing(payload: Value) -> Result<ThreadListing, String> {
+fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, String> {
     let missing = |key: &str| format!("an item has no valid {key}");
     let number = |key: &str| payload[key].as_u64().ok_or_else(|| missing(key));
     Ok(ThreadListing {
+        kind,
         id: number("id")?,
         iid: number("iid")?,
         updated_at: payload["updated_at"]

@@ -9,6 +9,6 @@ mod position;
 mod system_note;
 
 pub use client::Client;
-pub use details::stored_listing;
-pub(crate) use listing::Resume;
-pub use parse::{ParseError, origin_of_project, parse};
+pub(super) use client::DIALECT;
+pub(super) use details::has_listed;
+pub(super) use parse::{origin_of_project, read};

@@ -6,87 +6,41 @@ use backstory_model::{
         State, SystemEvent, Thread,
     },
     id::{NodeId, ThreadId, ThreadKind, is_sha},
+    reference::Forge,
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{position::PositionJson, system_note};
-use crate::forge::Origin;
-
-/// A stored payload that is not what it should be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the stored {} '{key}' of {project} cannot be read: {reason}; fetch it again with a full sync", kind.as_str())]
-pub struct ParseError {
-    /// What it should be.
-    pub kind: ItemKind,
-    /// Its key.
-    pub key: String,
-    /// Full path of the project.
-    pub project: String,
-    /// What is wrong.
-    pub reason: String,
-}
+use crate::forge::{
+    Origin,
+    parse::{Reason, discussion_of_key, or_default},
+};
 
 /// The model value of a stored payload.
-///
-/// # Errors
-/// What is missing or wrong, and in which payload.
-pub fn parse(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, ParseError> {
-    let read = || match kind {
-        ItemKind::Project => Ok(Item::Project(ProjectJson::deserialize(json)?.into())),
-        ItemKind::Person => Ok(Item::Person(PersonJson::deserialize(json)?.into())),
-        ItemKind::Label => Ok(Item::Label(LabelJson::deserialize(json)?.into_label(origin))),
-        ItemKind::Milestone => Ok(Item::Milestone(MilestoneJson::deserialize(json)?.into_milestone(origin))),
-        ItemKind::Issue => Ok(Item::Issue(IssueJson::deserialize(json)?.into_issue(origin)?)),
-        ItemKind::MergeRequest => {
-            Ok(Item::MergeRequest(MergeRequestJson::deserialize(json)?.into_merge_request(origin)?))
-        }
+pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, Reason> {
+    Ok(match kind {
+        ItemKind::Project => Item::Project(ProjectJson::deserialize(json)?.into()),
+        ItemKind::Person => Item::Person(PersonJson::deserialize(json)?.into()),
+        ItemKind::Label => Item::Label(LabelJson::deserialize(json)?.into_label(origin)),
+        ItemKind::Milestone => Item::Milestone(MilestoneJson::deserialize(json)?.into_milestone(origin)),
+        ItemKind::Issue => Item::Issue(IssueJson::deserialize(json)?.into_issue(origin)?),
+        ItemKind::MergeRequest => Item::MergeRequest(MergeRequestJson::deserialize(json)?.into_merge_request(origin)?),
         ItemKind::Discussion => {
-            let thread = thread_of_key(key, origin).ok_or("its key names no issue or merge request")?;
-            Ok(Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, origin)))
+            let (thread, _) = discussion_of_key(key, origin)?;
+            Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, origin))
         }
-        kind => Err(Reason(format!("no forge has a {}", kind.as_str()))),
-    };
-    read().map_err(|Reason(reason)| ParseError { kind, key: key.to_owned(), project: origin.project.clone(), reason })
+        kind => return Err(Reason::of_no_forge(kind)),
+    })
 }
 
 /// What parsing is relative to, from the payload of the project.
-pub fn origin_of_project(json: &Value) -> Option<Origin> {
+pub(crate) fn origin_of_project(json: &Value) -> Option<Origin> {
     let project = json["path_with_namespace"].as_str()?;
     let web_url = json["web_url"].as_str()?.trim_end_matches('/');
     let forge_url = web_url.strip_suffix(project)?.strip_suffix('/')?;
-    Some(Origin { project: project.to_owned(), forge_url: forge_url.to_owned() })
-}
-
-struct Reason(String);
-
-impl From<serde_json::Error> for Reason {
-    fn from(error: serde_json::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<&str> for Reason {
-    fn from(reason: &str) -> Self {
-        Self(reason.to_owned())
-    }
-}
-
-/// `#12~6a9c17` → issue 12.
-fn thread_of_key(key: &str, origin: &Origin) -> Option<ThreadId> {
-    let (thread, _) = key.split_once('~')?;
-    let (kind, iid) = match (thread.strip_prefix('#'), thread.strip_prefix('!')) {
-        (Some(iid), _) => (ThreadKind::Issue, iid),
-        (_, Some(iid)) => (ThreadKind::MergeRequest, iid),
-        _ => return None,
-    };
-    Some(ThreadId { project: origin.project.clone(), kind, iid: iid.parse().ok()? })
-}
-
-/// `null` is as good as nothing.
-fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
+    Some(Origin { forge: Forge::GitLab, project: project.to_owned(), forge_url: forge_url.to_owned() })
 }
 
 #[derive(Deserialize)]
@@ -231,6 +185,7 @@ impl ThreadJson {
         labels.sort();
         labels.dedup();
         Ok(Thread {
+            forge: Forge::GitLab,
             title: self.title,
             description: self.description,
             state,
@@ -396,6 +351,7 @@ impl DiscussionJson {
         Discussion {
             id: self.id,
             thread,
+            forge: Forge::GitLab,
             individual: self.individual_note,
             notes: written.into_iter().map(NoteJson::into_note).collect(),
             events,

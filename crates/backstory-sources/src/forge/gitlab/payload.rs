@@ -1,13 +1,14 @@
 //! What is kept of GitLab's answers: everything but what changes although the object does not, or belongs to the
 //! token that asked. Equal objects become equal bytes, whichever request they came from.
 
-use std::collections::BTreeMap;
-
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::forge::{Payload, ThreadKind};
+use crate::forge::{
+    Payload,
+    people::{People, only},
+};
 
 /// Keys dropped wherever they stand in an issue, a merge request or a note.
 const VOLATILE: [&str; 16] = [
@@ -62,13 +63,6 @@ const MILESTONE: [&str; 11] = [
 const MILESTONE_REFERENCE: [&str; 4] = ["group_id", "id", "iid", "project_id"];
 const PERSON: [&str; 4] = ["id", "name", "username", "web_url"];
 
-pub(super) fn item_kind(kind: ThreadKind) -> ItemKind {
-    match kind {
-        ThreadKind::Issue => ItemKind::Issue,
-        ThreadKind::MergeRequest => ItemKind::MergeRequest,
-    }
-}
-
 pub(super) fn project(json: &Value) -> Option<Payload> {
     json["path_with_namespace"].as_str()?;
     Some(payload(ItemKind::Project, "project", only(json, &PROJECT)))
@@ -87,11 +81,6 @@ pub(super) fn milestone(json: &Value) -> Option<Payload> {
 
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
     Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), json }
-}
-
-fn only(json: &Value, keys: &[&str]) -> Value {
-    let kept = keys.iter().filter_map(|&key| Some((key.to_owned(), json.get(key)?.clone())));
-    Value::Object(kept.collect())
 }
 
 fn instant(json: &Value) -> Option<Timestamp> {
@@ -155,7 +144,7 @@ pub(super) fn discussion(
 
 fn trim(json: &mut Value, people: &mut People) {
     match json {
-        Value::Object(map) if is_person(map) => people.replace(json),
+        Value::Object(map) if is_person(map) => replace_person(json, people),
         Value::Object(map) => {
             map.retain(|key, _| !VOLATILE.contains(&key.as_str()));
             map.values_mut().for_each(|value| trim(value, people));
@@ -169,20 +158,9 @@ fn is_person(map: &Map<String, Value>) -> bool {
     map.get("id").is_some_and(Value::is_u64) && map.get("username").is_some_and(Value::is_string)
 }
 
-/// The people met while reading, each once.
-#[derive(Default)]
-pub(super) struct People(BTreeMap<u64, Payload>);
-
-impl People {
-    /// Leaves a reference in the place of a person, so that a new display name does not change what they wrote.
-    pub(super) fn replace(&mut self, json: &mut Value) {
-        let Some(id) = json["id"].as_u64() else { return };
-        let person = payload(ItemKind::Person, &id.to_string(), only(json, &PERSON));
-        self.0.insert(id, person);
-        *json = json!({"id": id, "username": json["username"]});
-    }
-
-    pub(super) fn into_payloads(self) -> Vec<Payload> {
-        self.0.into_values().collect()
-    }
+/// Leaves a reference in the place of a person, so that a new display name does not change what they wrote.
+pub(super) fn replace_person(json: &mut Value, people: &mut People) {
+    let Some(id) = json["id"].as_u64() else { return };
+    people.add(id.to_string(), only(json, &PERSON));
+    *json = json!({"id": id, "username": json["username"]});
 }

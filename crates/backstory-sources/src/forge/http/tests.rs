@@ -6,6 +6,14 @@ use crate::forge::stub::{Reply, Stub};
 /// Stands where a token stands; nothing scans for it.
 const TOKEN: &str = "not-a-real-token";
 
+const DIALECT: Dialect = Dialect {
+    token_header: "private-token",
+    token_prefix: "",
+    accept: "application/json",
+    headers: &[],
+    token: "with the scope read_api",
+};
+
 fn fast() -> Tuning {
     let (short, long) = (Duration::from_millis(1), Duration::from_secs(10));
     Tuning { connect: long, silence: long, total: long, backoff: short, backoff_cap: short }
@@ -13,7 +21,7 @@ fn fast() -> Tuning {
 
 fn client(base: &Url, tuning: Tuning) -> Http {
     let settings = Settings { base_url: base.clone(), token: Some(TOKEN.into()), requests_per_second: 0, retries: 3 };
-    Http::new(&settings, HeaderName::from_static("private-token"), tuning).unwrap()
+    Http::new(&settings, &DIALECT, tuning).unwrap()
 }
 
 async fn get(stub: &Stub) -> Result<Answer, ForgeError> {
@@ -137,7 +145,7 @@ async fn answers_that_are_too_large_are_refused() {
 fn base_urls_and_tokens_that_cannot_work_are_refused_with_a_hint() {
     let refused = |url: &str, token: &str| {
         let settings = Settings::new(url.parse().unwrap(), Some(token.into()));
-        let error = Http::new(&settings, HeaderName::from_static("private-token"), Tuning::default()).err().unwrap();
+        let error = Http::new(&settings, &DIALECT, Tuning::default()).err().unwrap();
         assert!(!error.to_string().contains("hunter"), "{error}");
         error.to_string()
     };
@@ -169,17 +177,52 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 fn respects_retry_after_header_in_every_form() {
     let now: Timestamp = "2026-11-21T10:30:36Z".parse().unwrap();
     let pause = |status: u16, pairs: &[(&'static str, &str)]| {
-        asked_pause(StatusCode::from_u16(status).unwrap(), &headers(pairs), now).map(|pause| pause.as_secs())
+        let pause = rate_limit(StatusCode::from_u16(status).unwrap(), &headers(pairs), b"", now);
+        pause.map(|pause| pause.map(|pause| pause.as_secs()))
     };
-    assert_eq!(pause(429, &[("retry-after", "7")]), Some(7));
-    assert_eq!(pause(503, &[("retry-after", " 7 ")]), Some(7));
-    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:31:06 GMT")]), Some(30));
-    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:30:06 GMT")]), None);
-    assert_eq!(pause(429, &[("ratelimit-reset", &(now.as_second() + 12).to_string())]), Some(12));
-    assert_eq!(pause(503, &[("ratelimit-reset", &(now.as_second() + 12).to_string())]), None);
-    assert_eq!(pause(429, &[("retry-after", "0")]), None);
-    assert_eq!(pause(429, &[("retry-after", "soon")]), None);
-    assert_eq!(pause(502, &[("retry-after", "7")]), None);
+    let at = |seconds: i64| (now.as_second() + seconds).to_string();
+    assert_eq!(pause(429, &[("retry-after", "7")]), Some(Some(7)));
+    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:31:06 GMT")]), Some(Some(30)));
+    assert_eq!(pause(429, &[("retry-after", "Sat, 21 Nov 2026 10:30:06 GMT")]), Some(None));
+    assert_eq!(pause(429, &[("ratelimit-reset", &at(12))]), Some(Some(12)));
+    assert_eq!(pause(429, &[("retry-after", "0")]), Some(None));
+    assert_eq!(pause(429, &[("retry-after", "soon")]), Some(None));
+    assert_eq!(pause(503, &[("retry-after", "7")]), None);
+    assert_eq!(asked_pause(&headers(&[("retry-after", " 7 ")]), now), Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn limits_of_github_are_told_from_refusals() {
+    let now: Timestamp = "2026-11-21T10:30:36Z".parse().unwrap();
+    let limit = |status: u16, pairs: &[(&'static str, &str)], body: &str| {
+        let pause = rate_limit(StatusCode::from_u16(status).unwrap(), &headers(pairs), body.as_bytes(), now);
+        pause.map(|pause| pause.map(|pause| pause.as_secs()))
+    };
+    let reset = (now.as_second() + 90).to_string();
+    let used_up = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset.as_str())];
+    let left = [("x-ratelimit-remaining", "41"), ("x-ratelimit-reset", reset.as_str())];
+    assert_eq!(limit(403, &used_up, "{}"), Some(Some(90)));
+    assert_eq!(limit(429, &used_up, "{}"), Some(Some(90)));
+    assert_eq!(limit(403, &left, r#"{"message": "Resource not accessible"}"#), None);
+    assert_eq!(limit(403, &[left[0], ("retry-after", "4")], "{}"), Some(Some(4)));
+    let secondary = r#"{"message": "You have exceeded a secondary rate limit."}"#;
+    assert_eq!(limit(403, &left, secondary), Some(Some(60)));
+    assert_eq!(limit(404, &used_up, "{}"), None);
+}
+
+#[tokio::test]
+async fn what_did_not_change_has_no_body() {
+    let stub = Stub::serve(|asked| match asked.headers.get("if-none-match").map(String::as_str) {
+        Some("\"a\"") => Reply::status(304, "").with("ETag", "\"a\""),
+        _ => Reply::json(&json!([1])).with("ETag", "\"a\""),
+    });
+    let http = client(&stub.url, fast());
+    let first = http.get(&["x"], &[], Shape::List).await.unwrap();
+    assert_eq!((first.etag.as_deref(), first.json), (Some("\"a\""), json!([1])));
+    let again = http.get_unless(Some("\"a\""), &["x"], &[], Shape::List).await.unwrap();
+    assert_eq!((again.etag, again.json), (Some("\"a\"".to_owned()), Value::Null));
+    let other = http.get_unless(Some("\"b\""), &["x"], &[], Shape::List).await.unwrap();
+    assert_eq!(other.json, json!([1]));
 }
 
 #[tokio::test]
@@ -204,12 +247,14 @@ fn backoff_doubles_up_to_its_cap_with_jitter() {
 #[test]
 fn paging_is_read_from_headers_and_links_by_their_query_alone() {
     let numbered = headers(&[("x-next-page", "3"), ("x-total", "250"), ("link", "<https://x/?page=9>; rel=\"next\"")]);
-    assert_eq!(Paging::of(&numbered), Paging { next_page: Some(3), cursor: None, total: Some(250), told: true });
+    assert_eq!(Paging::of(&numbered), Paging { next_page: Some(3), total: Some(250), told: true, ..Paging::default() });
     assert_eq!(Paging::of(&headers(&[("x-next-page", "")])), Paging { told: true, ..Paging::default() });
     let links = "<https://evil.example/?cursor=first>; rel=\"first\", <https://evil.example/x?cursor=a%3D%3D&id=1>; rel=\"next\"";
     assert_eq!(Paging::of(&headers(&[("link", links)])).cursor.as_deref(), Some("a=="));
     let link = headers(&[("link", "<https://x/?per_page=100&page=4>; rel=next")]);
     assert_eq!(Paging::of(&link).next_page, Some(4));
+    let link = headers(&[("link", "<https://x/?page=2>; rel=\"next\", <https://x/?page=19>; rel=\"last\"")]);
+    assert_eq!((Paging::of(&link).next_page, Paging::of(&link).last_page), (Some(2), Some(19)));
     for odd in ["", "<", "<x>; rel=\"next\"", "x; rel=\"next\"", "<?cursor>; rel=\"prev\"", ",;,"] {
         let paging = Paging::of(&headers(&[("link", odd)]));
         assert_eq!((paging.next_page, paging.cursor), (None, None), "{odd}");

@@ -16,7 +16,7 @@ use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
 
 use super::{DCTERMS, Facts};
 
-impl Facts {
+impl Facts<'_> {
     pub(super) fn repository(&mut self, of: &InRepository) {
         let project = &of.project;
         match &of.record {

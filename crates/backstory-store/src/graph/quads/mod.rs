@@ -8,8 +8,9 @@ use backstory_model::{
         Discussion, Issue, Item, Label, LinkKind, MergeRequest, Milestone, Note, NoteKind, Person, Project,
         SystemEvent, Thread,
     },
-    id::{NS, NodeId, ThreadId},
-    reference::{Context, Forge, extract, forge_url},
+    id::{NS, NodeId, ThreadId, ThreadKind},
+    numbers::SharedNumbers,
+    reference::{Context, Forge, extract},
     repository::CommitIdentity,
 };
 use jiff::Timestamp;
@@ -22,9 +23,10 @@ pub(super) const DCTERMS: &str = "http://purl.org/dc/terms/";
 pub(super) const FOAF: &str = "http://xmlns.com/foaf/0.1/";
 pub(super) const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
-/// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set.
-pub(super) fn of_item(item: &Item, graph: &str) -> Vec<Quad> {
-    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new() };
+/// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set. What texts
+/// call by number is what has that number.
+pub(super) fn of_item(item: &Item, graph: &str, numbers: &SharedNumbers) -> Vec<Quad> {
+    let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers };
     match item {
         Item::Project(project) => facts.project(project),
         Item::Person(person) => facts.person(person),
@@ -44,12 +46,13 @@ pub(super) fn node(id: &NodeId) -> NamedNode {
     NamedNode::new_unchecked(id.iri())
 }
 
-struct Facts {
+struct Facts<'a> {
     graph: GraphName,
     quads: Vec<Quad>,
+    numbers: &'a SharedNumbers,
 }
 
-impl Facts {
+impl Facts<'_> {
     fn add(&mut self, subject: &NodeId, predicate: String, object: impl Into<Term>) {
         let predicate = NamedNode::new_unchecked(predicate);
         self.quads.push(Quad::new(node(subject), predicate, object, self.graph.clone()));
@@ -57,7 +60,8 @@ impl Facts {
 
     fn edge(&mut self, from: &NodeId, edge: Edge, to: &NodeId) {
         let (subject, object) = if edge.reversed() { (to, from) } else { (from, to) };
-        self.add(subject, edge.iri(), node(object));
+        let (subject, object) = (self.numbers.settle(subject), self.numbers.settle(object));
+        self.add(&subject, edge.iri(), node(&object));
     }
 
     fn class(&mut self, subject: &NodeId, class: &str) {
@@ -183,7 +187,7 @@ impl Facts {
         if let Some(at) = thread.closed_at {
             self.instant(&node, format!("{NS}closedAt"), at);
         }
-        self.references(&node, &node, &thread.description, &thread.web_url);
+        self.references(&node, &node, &thread.description, thread.forge, &thread.web_url);
         node
     }
 
@@ -225,7 +229,11 @@ impl Facts {
             self.edge(&NodeId::person(approver), Edge::Approved, &id);
         }
         for issue in &mr.closes {
-            self.edge(&id, Edge::Closes, &issue.clone().into());
+            // A request that another's description says it closes is not closed by it.
+            let issue = issue.clone().into();
+            if matches!(&*self.numbers.settle(&issue), NodeId::Thread(issue) if issue.kind == ThreadKind::Issue) {
+                self.edge(&id, Edge::Closes, &issue);
+            }
         }
         // The head of an unmerged request is no commit that it was merged as.
         if mr.merged_at.is_some() {
@@ -290,7 +298,8 @@ impl Facts {
             NoteKind::Diff => "diff",
         };
         self.own(id, "noteKind", kind);
-        self.references(id, &NodeId::Thread(discussion.thread.clone()), &note.body, &discussion.web_url);
+        let thread = NodeId::Thread(discussion.thread.clone());
+        self.references(id, &thread, &note.body, discussion.forge, &discussion.web_url);
         let Some(position) = &note.position else { return };
         let project = &discussion.thread.project;
         let file = self.file_node(project, &position.new_path);
@@ -325,15 +334,15 @@ impl Facts {
     }
 
     /// Edges for what a text refers to, but for what it is part of.
-    fn references(&mut self, from: &NodeId, thread: &NodeId, markdown: &str, web_url: &str) {
+    fn references(&mut self, from: &NodeId, thread: &NodeId, markdown: &str, forge: Forge, web_url: &str) {
         let Some(project) = thread.project() else { return };
-        let forge_url = forge_url(web_url, project).unwrap_or_default();
-        let context = Context { forge: Forge::GitLab, project, forge_url };
+        let forge_url = forge.url_in(web_url, project).unwrap_or_default();
+        let context = Context { forge, project, forge_url };
         for target in extract(markdown, context) {
-            match target {
-                NodeId::Person(_) => self.edge(from, Edge::Mentions, &target),
-                target if target == *from || target == *thread => {}
-                target => self.edge(from, Edge::References, &target),
+            match &*self.numbers.settle(&target) {
+                target @ NodeId::Person(_) => self.edge(from, Edge::Mentions, target),
+                target if target == from || target == thread => {}
+                target => self.edge(from, Edge::References, target),
             }
         }
     }

@@ -5,6 +5,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+/// What a reference means.
+#[derive(Deserialize)]
+pub(super) struct ReferenceAnswer {
+    pub(super) node: Option<MeantNode>,
+}
+
+/// An issue or merge request; of other things there is no id.
+#[derive(Deserialize)]
+pub(super) struct MeantNode {
+    pub(super) id: Option<String>,
+}
+
 #[derive(Deserialize)]
 pub(super) struct ThreadAnswer {
     pub(super) thread: Option<Thread>,

@@ -1,8 +1,8 @@
-use backstory_model::entity::ItemKind;
+use backstory_model::{entity::ItemKind, reference::Forge};
 
 use super::*;
 use crate::forge::{
-    Origin, Settings, gitlab,
+    Origin, Settings,
     stub::{Reply, Stub},
 };
 
@@ -58,6 +58,7 @@ fn merge_request() -> ThreadListing {
 
 fn listing(payload: Value) -> ThreadListing {
     ThreadListing {
+        kind: if payload["source_branch"].is_string() { ThreadKind::MergeRequest } else { ThreadKind::Issue },
         id: payload["id"].as_u64().unwrap(),
         iid: payload["iid"].as_u64().unwrap(),
         updated_at: payload["updated_at"].as_str().unwrap().parse().unwrap(),
@@ -103,9 +104,9 @@ fn serve() -> Stub {
     Stub::serve(|asked| Reply::json(&answer(&asked.path)))
 }
 
-async fn details(stub: &Stub, kind: ThreadKind, listing: &ThreadListing) -> Result<Details, ForgeError> {
+async fn details(stub: &Stub, listing: &ThreadListing) -> Result<Details, ForgeError> {
     let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
-    Client::new(&settings).unwrap().details(PROJECT, kind, listing).await
+    Client::new(&settings).unwrap().details(PROJECT, listing).await
 }
 
 fn keys(payloads: &[Payload]) -> Vec<&str> {
@@ -114,7 +115,7 @@ fn keys(payloads: &[Payload]) -> Vec<&str> {
 
 #[tokio::test]
 async fn an_issue_comes_with_all_that_hangs_on_it() {
-    let details = details(&serve(), ThreadKind::Issue, &issue(&json!(2))).await.unwrap();
+    let details = details(&serve(), &issue(&json!(2))).await.unwrap();
     assert_eq!((details.thread.kind, details.thread.key.as_str()), (ItemKind::Issue, "#12"));
     let json = &details.thread.json;
     assert_eq!(json["issue"]["labels"], json!(["bug", "ui"]));
@@ -139,7 +140,7 @@ async fn an_issue_comes_with_all_that_hangs_on_it() {
 
 #[tokio::test]
 async fn a_merge_request_comes_with_all_that_hangs_on_it() {
-    let details = details(&serve(), ThreadKind::MergeRequest, &merge_request()).await.unwrap();
+    let details = details(&serve(), &merge_request()).await.unwrap();
     assert_eq!((details.thread.kind, details.thread.key.as_str()), (ItemKind::MergeRequest, "!7"));
     let json = &details.thread.json;
     assert_eq!(json["approved_by"], json!(["bob", "fay"]));
@@ -154,27 +155,27 @@ async fn a_merge_request_comes_with_all_that_hangs_on_it() {
 #[tokio::test]
 async fn equal_items_become_equal_bytes() {
     for _ in 0..5 {
-        let first = details(&serve(), ThreadKind::Issue, &issue(&json!(2))).await.unwrap();
-        let second = details(&serve(), ThreadKind::Issue, &issue(&json!(2))).await.unwrap();
+        let first = details(&serve(), &issue(&json!(2))).await.unwrap();
+        let second = details(&serve(), &issue(&json!(2))).await.unwrap();
         assert_eq!(first.thread.json.to_string(), second.thread.json.to_string());
         for (a, b) in first.discussions.iter().zip(&second.discussions) {
             assert_eq!(a.json.to_string(), b.json.to_string());
         }
         assert_eq!(first, second);
-        let first = details(&serve(), ThreadKind::MergeRequest, &merge_request()).await.unwrap();
-        let second = details(&serve(), ThreadKind::MergeRequest, &merge_request()).await.unwrap();
+        let first = details(&serve(), &merge_request()).await.unwrap();
+        let second = details(&serve(), &merge_request()).await.unwrap();
         assert_eq!(first.thread.json.to_string(), second.thread.json.to_string());
     }
 }
 
 #[tokio::test]
 async fn everything_that_is_stored_can_be_parsed() {
-    let origin = Origin { project: PROJECT.into(), forge_url: "https://git.example.com".into() };
-    for (kind, listing) in [(ThreadKind::Issue, issue(&json!(1))), (ThreadKind::MergeRequest, merge_request())] {
-        let details = details(&serve(), kind, &listing).await.unwrap();
+    let origin = Origin { forge: Forge::GitLab, project: PROJECT.into(), forge_url: "https://git.example.com".into() };
+    for listing in [issue(&json!(1)), merge_request()] {
+        let details = details(&serve(), &listing).await.unwrap();
         let all = [vec![details.thread], details.discussions, details.people, details.labels, details.milestones];
         for payload in all.concat() {
-            gitlab::parse(payload.kind, &origin, &payload.key, &payload.json).unwrap();
+            crate::forge::parse(payload.kind, &origin, &payload.key, &payload.json).unwrap();
         }
     }
 }
@@ -183,7 +184,7 @@ async fn everything_that_is_stored_can_be_parsed() {
 async fn requests_that_close_an_issue_are_asked_for_unless_there_are_none() {
     for (count, requests) in [(json!(0), 2), (json!(1), 4), (Value::Null, 4)] {
         let stub = serve();
-        details(&stub, ThreadKind::Issue, &issue(&count)).await.unwrap();
+        details(&stub, &issue(&count)).await.unwrap();
         assert_eq!(stub.asked().len(), requests);
     }
 }
@@ -195,9 +196,9 @@ async fn what_an_instance_does_not_offer_is_taken_for_empty() {
             true => Reply::json(&json!([])),
             false => Reply::status(status, "{}"),
         });
-        let issue = details(&stub, ThreadKind::Issue, &issue(&Value::Null)).await.unwrap();
+        let issue = details(&stub, &issue(&Value::Null)).await.unwrap();
         assert_eq!(issue.thread.json["links"], json!([]));
-        let merge_request = details(&stub, ThreadKind::MergeRequest, &merge_request()).await.unwrap();
+        let merge_request = details(&stub, &merge_request()).await.unwrap();
         assert_eq!(merge_request.thread.json["approved_by"], json!([]));
     }
 }
@@ -205,12 +206,12 @@ async fn what_an_instance_does_not_offer_is_taken_for_empty() {
 #[tokio::test]
 async fn an_issue_that_is_gone_or_a_token_that_is_revoked_is_an_error() {
     let stub = Stub::serve(|_| Reply::status(404, "{}"));
-    assert!(details(&stub, ThreadKind::Issue, &issue(&json!(0))).await.unwrap_err().is_absent());
+    assert!(details(&stub, &issue(&json!(0))).await.unwrap_err().is_absent());
     let stub = Stub::serve(|asked| match asked.path.ends_with("/links") {
         true => Reply::status(401, "{}"),
         false => Reply::json(&answer(&asked.path)),
     });
-    let error = details(&stub, ThreadKind::Issue, &issue(&json!(0))).await.unwrap_err();
+    let error = details(&stub, &issue(&json!(0))).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unauthorized { .. }));
 }
 
@@ -232,7 +233,7 @@ async fn long_lists_of_discussions_are_read_to_their_end() {
             _ => reply,
         }
     });
-    let details = details(&stub, ThreadKind::Issue, &issue(&json!(0))).await.unwrap();
+    let details = details(&stub, &issue(&json!(0))).await.unwrap();
     assert_eq!(details.discussions.len(), 230);
 }
 
@@ -258,7 +259,7 @@ async fn fetches_project_user_labels_and_milestones() {
     assert_eq!((account.username.as_str(), account.name.as_str()), ("alice", "Alice A."));
     let project = client.project(PROJECT).await.unwrap();
     assert_eq!((project.key.as_str(), project.json.get("runners_token"), project.updated_at), ("project", None, None));
-    assert_eq!(gitlab::origin_of_project(&project.json).unwrap().forge_url, "https://git.example.com");
+    assert_eq!(crate::forge::origin_of_project(&project.json).unwrap().forge_url, "https://git.example.com");
     let labels = client.labels(PROJECT).await.unwrap();
     assert_eq!(labels[0].json, json!({"id": 1, "name": "bug", "color": "#ff0000", "description": "Broken"}));
     assert_eq!(keys(&client.milestones(PROJECT).await.unwrap()), ["3"]);

@@ -3,11 +3,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use backstory_model::reference::Forge;
 use serde_json::json;
 
-use super::{super::client::PER_PAGE, *};
+use super::*;
 use crate::forge::{
-    Settings,
+    self, Settings,
+    paging::PER_PAGE,
     stub::{Asked, Reply, Stub},
 };
 
@@ -56,14 +58,21 @@ fn page(items: &Items, asked: &Asked, keyset: bool) -> Reply {
     dated(Reply::json(&body(shown)).with("X-Next-Page", next).with("X-Total", rows.len().to_string()))
 }
 
-fn client(stub: &Stub) -> Client {
+fn client(stub: &Stub) -> forge::Client {
     let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
-    Client::new(&settings).unwrap()
+    forge::Client::new(Forge::GitLab, &settings).unwrap()
 }
 
 fn serve(items: &Items, keyset: bool) -> Stub {
     let items = items.clone();
     Stub::serve(move |asked| page(&items, asked, keyset))
+}
+
+fn list(kind: ThreadKind) -> forge::List {
+    match kind {
+        ThreadKind::Issue => forge::List::Issues,
+        ThreadKind::MergeRequest => forge::List::MergeRequests,
+    }
 }
 
 /// Every page, with something done after each.
@@ -74,10 +83,10 @@ async fn listed(
     mut between: impl FnMut(),
 ) -> Vec<ThreadsPage> {
     let client = client(stub);
-    let mut from = PageStart::Since(since);
+    let mut from = PageStart::Since { since, etag: None };
     let mut pages = Vec::new();
     loop {
-        let page = client.threads_page("a/b", kind, &from).await.unwrap();
+        let page = client.threads_page("a/b", list(kind), &from).await.unwrap();
         let next = page.next.clone();
         pages.push(page);
         match next {
@@ -219,7 +228,10 @@ async fn an_instance_that_refuses_cursors_is_read_without() {
     let client = client(&stub);
     for requests in [2, 1] {
         let before = stub.asked().len();
-        client.threads_page("a/b", ThreadKind::Issue, &PageStart::Since(Some(at(100)))).await.unwrap();
+        client
+            .threads_page("a/b", forge::List::Issues, &PageStart::Since { since: Some(at(100)), etag: None })
+            .await
+            .unwrap();
         assert_eq!(stub.asked().len() - before, requests);
     }
     assert_eq!(ids(&listed(&stub, ThreadKind::Issue, None, || {}).await).len(), 150);
@@ -231,9 +243,10 @@ async fn a_page_that_leads_to_itself_is_an_error() {
     let rows = Value::Array(rows);
     let stub = Stub::serve(move |_| Reply::json(&rows).with("Link", "</x?cursor=again>; rel=\"next\""));
     let client = client(&stub);
-    let first = client.threads_page("a/b", ThreadKind::Issue, &PageStart::Since(None)).await.unwrap();
+    let first =
+        client.threads_page("a/b", forge::List::Issues, &PageStart::Since { since: None, etag: None }).await.unwrap();
     let again = PageStart::Next(first.next.unwrap());
-    let error = client.threads_page("a/b", ThreadKind::Issue, &again).await.unwrap_err();
+    let error = client.threads_page("a/b", forge::List::Issues, &again).await.unwrap_err();
     assert!(error.to_string().contains("gives itself"), "{error}");
 }
 
@@ -266,7 +279,8 @@ async fn items_without_what_every_item_has_are_an_error() {
         [json!([1]), json!([{"id": 1, "iid": 1}]), json!([{"id": -1, "iid": 1, "updated_at": "2024-03-15T10:00:00Z"}])]
     {
         let stub = Stub::serve(move |_| Reply::json(&broken));
-        let page = client(&stub).threads_page("a/b", ThreadKind::Issue, &PageStart::Since(None)).await;
+        let page =
+            client(&stub).threads_page("a/b", forge::List::Issues, &PageStart::Since { since: None, etag: None }).await;
         assert!(matches!(page, Err(ForgeError::Malformed { .. })), "{page:?}");
     }
 }

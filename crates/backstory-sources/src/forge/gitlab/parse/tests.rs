@@ -1,9 +1,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::forge::parse;
 
 fn origin() -> Origin {
-    Origin { project: "acme/shop".into(), forge_url: "https://git.example.com".into() }
+    Origin { forge: Forge::GitLab, project: "acme/shop".into(), forge_url: "https://git.example.com".into() }
 }
 
 fn user(id: u64, name: &str) -> Value {
@@ -64,6 +65,7 @@ fn transforms_gitlab_issue_payload_to_normalized_schema() {
     }));
     assert_eq!(issue.id.to_string(), "acme/shop#12");
     let thread = Thread {
+        forge: Forge::GitLab,
         title: "Login fails".into(),
         description: "After *two* hours.\r\n".into(),
         state: State::Closed,

@@ -1,0 +1,412 @@
+//! The sync of one project of a forge.
+
+use std::{collections::HashSet, time::Duration};
+
+use backstory_model::entity::ItemKind;
+use backstory_sources::{
+    forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
+    redact::{Redactions, redact_json},
+};
+use backstory_store::ledger::{Changes, Cursor, NewItem, Page, StoredItem};
+use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use super::Report;
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    settings::Forge,
+    task::Reporter,
+};
+
+/// Items whose details are committed at once. A kill loses at most the fetches of two such steps.
+const STEP: usize = 25;
+/// Items whose details are fetched at the same time.
+const CONCURRENCY: usize = 12;
+/// A note may leave its parent's `updated_at` untouched for this long: GitLab moves it at most once a minute.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+/// How far the `Date` header and `updated_at` of one forge may differ: several hosts, whole seconds.
+const CLOCK_SKEW: Duration = Duration::from_secs(5);
+
+/// The sync of one project.
+pub(super) struct ProjectSync<'a> {
+    engine: &'a Engine,
+    forge: &'a Forge,
+    client: &'a Client,
+    project: &'a str,
+    reporter: &'a Reporter,
+    report: &'a mut Report,
+    /// The latest time a cursor may take, known once the forge has answered.
+    cap: Option<Timestamp>,
+    /// What is written while the next is fetched.
+    committing: Option<JoinHandle<Result<Committed>>>,
+}
+
+/// What a step wrote.
+struct Committed {
+    changes: Changes,
+    redactions: Redactions,
+}
+
+impl<'a> ProjectSync<'a> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        forge: &'a Forge,
+        client: &'a Client,
+        project: &'a str,
+        reporter: &'a Reporter,
+        report: &'a mut Report,
+    ) -> Self {
+        Self { engine, forge, client, project, reporter, report, cap: None, committing: None }
+    }
+
+    /// Reads what is new, or everything; what was fetched before a failure is kept.
+    pub(super) async fn run(mut self, full: bool) -> Result<()> {
+        let read = self.read(full).await;
+        let committed = self.committed().await;
+        read.and(committed)
+    }
+
+    async fn read(&mut self, full: bool) -> Result<()> {
+        let project = self.project.to_owned();
+        let known = self
+            .engine
+            .ledger_step({
+                let project = project.clone();
+                move |ledger| {
+                    if full {
+                        ledger.reset_cursors(&project)?;
+                    }
+                    ledger.item(&project, ItemKind::Project, "project")
+                }
+            })
+            .await?;
+        let fresh = full || known.is_none();
+        if fresh {
+            self.project_level().await?;
+        }
+        let before = self.report.changes.total();
+        for list in List::of(self.forge.kind) {
+            self.threads(*list, full).await?;
+        }
+        // Labels and milestones are asked for again when something moved: an unchanged project costs a request a list.
+        if !fresh && self.report.changes.total() > before {
+            self.project_level().await?;
+        }
+        Ok(())
+    }
+
+    /// The project itself, its labels and milestones.
+    async fn project_level(&mut self) -> Result<()> {
+        self.reporter.phase(format!("{} labels and milestones", self.project), None);
+        let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
+        let labels = self.client.labels(self.project).await?;
+        let milestones = self.client.milestones(self.project).await?;
+        let now = Timestamp::now();
+        let mut kept: Vec<(ItemKind, String)> = Vec::new();
+        let mut page = Page { fetched_at: now, ..Page::default() };
+        let mut redactions = Redactions::default();
+        for payload in std::iter::once(own).chain(labels).chain(milestones) {
+            kept.push((payload.kind, payload.key.clone()));
+            page.items.push(item(self.project, payload, None, &mut redactions));
+        }
+        self.count_redactions(&redactions);
+        let project = self.project.to_owned();
+        let changes = self
+            .engine
+            .ledger_step(move |ledger| {
+                let changes = ledger.commit(&page)?;
+                let mut gone = Vec::new();
+                for kind in [ItemKind::Label, ItemKind::Milestone] {
+                    for item in ledger.items_of(kind)?.into_iter().filter(|item| item.project == project) {
+                        if !kept.contains(&(kind, item.key.clone())) {
+                            gone.push((item.project, kind, item.key));
+                        }
+                    }
+                }
+                ledger.bury(&gone, now)?;
+                Ok(changes)
+            })
+            .await?;
+        self.report.changes.add(&changes);
+        self.engine.forget_origins();
+        Ok(())
+    }
+
+    /// Everything that changed in one list since its cursor.
+    async fn threads(&mut self, list: List, full: bool) -> Result<()> {
+        let project = self.project.to_owned();
+        let (cursor, etag) = self
+            .engine
+            .ledger_step(move |ledger| {
+                Ok((ledger.cursor(&project, list.cursor())?, ledger.etag(&project, list.cursor())?))
+            })
+            .await?;
+        let phase = format!("{} {}", self.project, list.name());
+        self.reporter.phase(phase.clone(), None);
+        // A step of a sync that was stopped may still have written a cursor; a full read begins at the beginning.
+        let cursor = cursor.filter(|_| !full);
+        let etag = etag.filter(|_| cursor.is_some());
+        let start = PageStart::Since { since: cursor.map(|cursor| cursor.updated_at), etag };
+        let mut latest = cursor;
+        let mut listed = Vec::new();
+        let (client, path) = (self.client, self.project);
+        let mut page = client.threads_page(path, list, &start).await.map_err(|error| self.explain(error))?;
+        let (whole, mut fetched) = (page.etag.take(), 0);
+        self.reporter.phase(phase, page.total);
+        loop {
+            self.report.confidential += page.confidential.len() as u64;
+            self.bury_confidential(&page.confidential).await?;
+            listed.extend(page.threads.iter().map(key));
+            // The next page is on its way while what this one lists is fetched.
+            let next = page.next.clone().map(PageStart::Next);
+            let following = async {
+                match &next {
+                    Some(next) => client.threads_page(path, list, next).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            let (following, done) = tokio::join!(following, self.page(list, page, full, &mut latest));
+            fetched += done?;
+            match following.map_err(|error| self.explain(error))? {
+                Some(next) => page = next,
+                None => break,
+            }
+        }
+        self.committed().await?;
+        if full {
+            self.bury_unlisted(list, listed).await?;
+        }
+        // Where all of the list is known, it need not be sent again while it stays as it is.
+        if let Some(etag) = whole.filter(|_| fetched == 0 && latest == cursor) {
+            let project = self.project.to_owned();
+            self.engine.ledger_step(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads what hangs on those of a page that changed; how many they are.
+    async fn page(&mut self, list: List, page: ThreadsPage, full: bool, latest: &mut Option<Cursor>) -> Result<u64> {
+        let forge_time = page.forge_time;
+        let margin = TOUCH_INTERVAL + CLOCK_SKEW;
+        let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
+        let end = page.threads.last().map(position);
+        let all = page.threads.len() as u64;
+        let changed = if full { page.threads } else { self.changed(page.threads).await? };
+        let fetching = changed.len() as u64;
+        self.reporter.advance(all - fetching);
+        let positions: Vec<Cursor> = changed.iter().map(position).collect();
+        let mut steps = positions.chunks(STEP);
+        let mut fetched = self.details(changed).chunks(STEP);
+        while let Some(step) = fetched.next().await {
+            let step: Vec<_> =
+                step.into_iter().collect::<std::result::Result<_, _>>().map_err(|error| self.explain(error))?;
+            let read = steps.next().and_then(|positions| positions.last().copied());
+            let (details, gone) = split(step);
+            if !gone.is_empty() {
+                self.bury_threads(list, move |key| gone.contains(key)).await?;
+            }
+            let cursor = read.and_then(|read| self.advance(list.cursor(), read, cap, latest));
+            self.commit(details, cursor, forge_time).await?;
+        }
+        if let Some(cursor) = end.and_then(|end| self.advance(list.cursor(), end, cap, latest)) {
+            self.commit(vec![], Some(cursor), forge_time).await?;
+        }
+        Ok(fetching)
+    }
+
+    /// How far the cursor moves when everything up to `read` has been committed; `None` if it stays.
+    fn advance(
+        &self,
+        resource: ItemKind,
+        read: Cursor,
+        cap: Timestamp,
+        latest: &mut Option<Cursor>,
+    ) -> Option<(String, ItemKind, Cursor)> {
+        let capped = if read.updated_at > cap { Cursor { updated_at: cap, id: 0 } } else { read };
+        if latest.is_some_and(|cursor| capped <= cursor) {
+            return None;
+        }
+        *latest = Some(capped);
+        Some((self.project.to_owned(), resource, capped))
+    }
+
+    /// Begins to write what was fetched, once the step before is written.
+    async fn commit(
+        &mut self,
+        details: Vec<Details>,
+        cursor: Option<(String, ItemKind, Cursor)>,
+        fetched_at: Timestamp,
+    ) -> Result<()> {
+        self.committed().await?;
+        for details in &details {
+            self.report.refetched += details.discussions.len() as u64;
+            self.report.confidential += details.internal_notes;
+        }
+        let (engine, project) = (self.engine.clone(), self.project.to_owned());
+        let step = move || {
+            let mut page = Page { fetched_at, cursor, ..Page::default() };
+            let mut redactions = Redactions::default();
+            for details in details {
+                add_thread(&project, details, &mut page, &mut redactions);
+            }
+            Ok(Committed { changes: engine.ledger().commit(&page)?, redactions })
+        };
+        let engine = self.engine.clone();
+        self.committing = Some(tokio::spawn(async move { engine.blocking(step).await }));
+        Ok(())
+    }
+
+    /// Waits for what is being written.
+    async fn committed(&mut self) -> Result<()> {
+        if let Some(committing) = self.committing.take() {
+            let committed = committing.await??;
+            self.report.changes.add(&committed.changes);
+            self.count_redactions(&committed.redactions);
+        }
+        Ok(())
+    }
+
+    /// What hangs on the listed items, in their order; of one that was deleted since it was listed its key.
+    fn details(&self, listings: Vec<ThreadListing>) -> BoxStream<'a, Fetched> {
+        let (client, project, reporter) = (self.client, self.project, self.reporter);
+        let fetch = move |listing: ThreadListing| {
+            async move {
+                let details = match client.details(project, &listing).await {
+                    Err(ForgeError::NotFound { .. }) => Ok(Err(key(&listing))),
+                    details => details.map(Ok),
+                };
+                reporter.advance(1);
+                let pause = client.metrics().pause_ms;
+                reporter.note((pause > 0).then(|| format!("rate limited, waiting {} s", pause.div_ceil(1000))));
+                details
+            }
+            .boxed()
+        };
+        stream::iter(listings).map(fetch).buffered(CONCURRENCY).boxed()
+    }
+
+    /// Those of the listed items that the ledger has not exactly so, or fetched so soon after their last change that
+    /// something can hide behind it.
+    async fn changed(&mut self, listings: Vec<ThreadListing>) -> Result<Vec<ThreadListing>> {
+        let (project, client) = (self.project.to_owned(), self.client.clone());
+        self.engine
+            .ledger_step(move |ledger| {
+                let mut changed = Vec::new();
+                for listing in listings {
+                    let stored = ledger.item(&project, listing.kind.into(), &key(&listing))?;
+                    let mut redacted = listing.clone();
+                    redact_json(&mut redacted.payload);
+                    if !stored.is_some_and(|stored| is_current(&stored, &client, &redacted)) {
+                        changed.push(listing);
+                    }
+                }
+                Ok(changed)
+            })
+            .await
+    }
+
+    fn count_redactions(&mut self, redactions: &Redactions) {
+        for (rule, count) in redactions.iter() {
+            *self.report.redactions.entry(rule.to_owned()).or_default() += count;
+        }
+    }
+
+    /// A full list names everything there is: what the ledger has besides is gone.
+    async fn bury_unlisted(&mut self, list: List, listed: Vec<String>) -> Result<()> {
+        let listed: HashSet<String> = listed.into_iter().collect();
+        self.bury_threads(list, move |key| !listed.contains(key)).await
+    }
+
+    /// An issue that has become confidential is gone for those who read here.
+    async fn bury_confidential(&mut self, iids: &[u64]) -> Result<()> {
+        if iids.is_empty() {
+            return Ok(());
+        }
+        let confidential: HashSet<String> = iids.iter().map(|iid| format!("#{iid}")).collect();
+        self.bury_threads(List::Issues, move |key| confidential.contains(key)).await
+    }
+
+    /// Marks issues or merge requests of a list as gone, with their discussions.
+    async fn bury_threads(&mut self, list: List, is_gone: impl Fn(&str) -> bool + Send + 'static) -> Result<()> {
+        let project = self.project.to_owned();
+        let gone = self
+            .engine
+            .ledger_step(move |ledger| {
+                let mut gone = Vec::new();
+                for kind in list.kinds() {
+                    for key in ledger.keys(&project, (*kind).into())? {
+                        if is_gone(&key) {
+                            gone.extend(ledger.thread(&project, &key)?.into_iter().map(|i| (i.project, i.kind, i.key)));
+                        }
+                    }
+                }
+                ledger.bury(&gone, Timestamp::now())
+            })
+            .await?;
+        self.report.gone += gone;
+        Ok(())
+    }
+
+    fn explain(&self, error: ForgeError) -> Error {
+        let base_url = self.forge.web_url();
+        match error {
+            ForgeError::NotFound { .. } => Error::new(
+                ErrorKind::Configuration,
+                format!("{} was not found at {base_url}: check its path, and that the token may read it", self.project),
+            ),
+            error => error.into(),
+        }
+    }
+}
+
+/// What was fetched of a listed item, or its key if it is gone.
+type Fetched = std::result::Result<std::result::Result<Details, String>, ForgeError>;
+
+fn split(fetched: Vec<std::result::Result<Details, String>>) -> (Vec<Details>, HashSet<String>) {
+    let mut gone = HashSet::new();
+    let details = fetched.into_iter().filter_map(|fetched| fetched.map_err(|key| gone.insert(key)).ok()).collect();
+    (details, gone)
+}
+
+/// Its key in the ledger.
+fn key(listing: &ThreadListing) -> String {
+    format!("{}{}", listing.kind.sigil(), listing.iid)
+}
+
+fn position(listing: &ThreadListing) -> Cursor {
+    Cursor { updated_at: listing.updated_at, id: listing.id }
+}
+
+fn add_thread(project: &str, details: Details, page: &mut Page, redactions: &mut Redactions) {
+    let thread = details.thread.key.clone();
+    page.complete_threads.push((project.to_owned(), thread.clone()));
+    page.items.extend(details.people.into_iter().map(|person| item(project, person, None, redactions)));
+    page.items.push(item(project, details.thread, Some(thread.clone()), redactions));
+    let discussions = details.discussions.into_iter();
+    page.items.extend(discussions.map(|discussion| item(project, discussion, Some(thread.clone()), redactions)));
+}
+
+/// A payload as it is stored, without the secrets in it.
+fn item(project: &str, mut payload: Payload, thread: Option<String>, redactions: &mut Redactions) -> NewItem {
+    let found = redact_json(&mut payload.json);
+    redactions.merge(&found);
+    NewItem {
+        project: if payload.kind == ItemKind::Person { String::new() } else { project.to_owned() },
+        kind: payload.kind,
+        key: payload.key,
+        thread,
+        updated_at: payload.updated_at,
+        redactions: found.total(),
+        payload: payload.json.to_string().into_bytes(),
+    }
+}
+
+fn is_current(stored: &StoredItem, client: &Client, listing: &ThreadListing) -> bool {
+    let settled = stored.fetched_at.duration_since(listing.updated_at)
+        > jiff::SignedDuration::try_from(TOUCH_INTERVAL + CLOCK_SKEW).unwrap_or(jiff::SignedDuration::MAX);
+    let payload = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<Value>(json).ok());
+    settled && payload.is_some_and(|payload| client.has_listed(&payload, listing))
+}

@@ -1,0 +1,189 @@
+//! The client of a forge, whichever it is.
+
+use backstory_model::{entity::ItemKind, id::ThreadKind, reference::Forge};
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    Account, Details, ForgeError, PageStart, Payload, RequestMetrics, Settings, ThreadListing, ThreadsPage, github,
+    gitlab,
+};
+
+/// A list of issues and merge requests, read from one cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Issues alone.
+    Issues,
+    /// Merge requests alone.
+    MergeRequests,
+    /// Both, where the forge lists them together.
+    Both,
+}
+
+impl List {
+    /// The lists of a forge that together have every issue and merge request once, those with issues first.
+    pub fn of(forge: Forge) -> &'static [Self] {
+        match forge {
+            Forge::GitLab => &[Self::Issues, Self::MergeRequests],
+            Forge::GitHub => &[Self::Both],
+        }
+    }
+
+    /// Whose cursor says how far it was read.
+    pub fn cursor(self) -> ItemKind {
+        match self {
+            Self::Issues | Self::Both => ItemKind::Issue,
+            Self::MergeRequests => ItemKind::MergeRequest,
+        }
+    }
+
+    /// What is on it.
+    pub fn kinds(self) -> &'static [ThreadKind] {
+        match self {
+            Self::Issues => &[ThreadKind::Issue],
+            Self::MergeRequests => &[ThreadKind::MergeRequest],
+            Self::Both => &[ThreadKind::Issue, ThreadKind::MergeRequest],
+        }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Issues => "issues",
+            Self::MergeRequests => "merge requests",
+            Self::Both => "issues and merge requests",
+        }
+    }
+}
+
+/// What a token of the forge must be able to do, as in "a token with the scope read_api".
+pub fn token_wanted(forge: Forge) -> &'static str {
+    match forge {
+        Forge::GitLab => gitlab::DIALECT.token,
+        Forge::GitHub => github::DIALECT.token,
+    }
+}
+
+/// Address of a forge's pages, without a slash at its end, told from the address it is configured with.
+pub fn web_url(forge: Forge, base_url: &Url) -> String {
+    match forge {
+        Forge::GitLab => base_url.as_str().trim_end_matches('/').to_owned(),
+        Forge::GitHub => github::web_url(base_url),
+    }
+}
+
+/// A client of one forge. Clones share connections, limits and counters.
+#[derive(Clone, Debug)]
+pub enum Client {
+    /// Of a GitLab.
+    GitLab(gitlab::Client),
+    /// Of a GitHub.
+    GitHub(github::Client),
+}
+
+impl Client {
+    /// A client for these settings. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ForgeError::Config`] if the address or the token cannot be used.
+    pub fn new(forge: Forge, settings: &Settings) -> Result<Self, ForgeError> {
+        Ok(match forge {
+            Forge::GitLab => Self::GitLab(gitlab::Client::new(settings)?),
+            Forge::GitHub => Self::GitHub(github::Client::new(settings)?),
+        })
+    }
+
+    /// Who the token belongs to.
+    ///
+    /// # Errors
+    /// [`ForgeError::Unauthorized`] without a valid token, and as every request may fail.
+    pub async fn current_user(&self) -> Result<Account, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.current_user().await,
+            Self::GitHub(client) => client.current_user().await,
+        }
+    }
+
+    /// The project of that path.
+    ///
+    /// # Errors
+    /// As every request may fail; also if the forge calls it otherwise.
+    pub async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.project(path).await,
+            Self::GitHub(client) => client.project(path).await,
+        }
+    }
+
+    /// The labels that the project's items can have.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn labels(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.labels(project).await,
+            Self::GitHub(client) => client.labels(project).await,
+        }
+    }
+
+    /// The milestones of the project itself.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn milestones(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.milestones(project).await,
+            Self::GitHub(client) => client.milestones(project).await,
+        }
+    }
+
+    /// One page of a list of a project, those updated first first.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn threads_page(&self, project: &str, list: List, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
+        let mut page = self.page(project, list, from).await?;
+        while page.threads.is_empty()
+            && let Some(next) = page.next.take()
+        {
+            let mut more = self.page(project, list, &PageStart::Next(next)).await?;
+            more.confidential.append(&mut page.confidential);
+            page = ThreadsPage { total: page.total, ..more };
+        }
+        Ok(page)
+    }
+
+    async fn page(&self, project: &str, list: List, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.page(project, list.kinds()[0], from).await,
+            Self::GitHub(client) => client.page(project, from).await,
+        }
+    }
+
+    /// Reads what hangs on an issue or merge request: discussions, what it closes, who approved it.
+    ///
+    /// # Errors
+    /// [`ForgeError::NotFound`] if it was deleted since it was listed, and as every request may fail.
+    pub async fn details(&self, project: &str, listing: &ThreadListing) -> Result<Details, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.details(project, listing).await,
+            Self::GitHub(client) => client.details(project, listing).await,
+        }
+    }
+
+    /// Whether a stored issue or merge request has exactly what the list says about it.
+    pub fn has_listed(&self, stored: &Value, listing: &ThreadListing) -> bool {
+        match self {
+            Self::GitLab(_) => gitlab::has_listed(stored, listing),
+            Self::GitHub(_) => github::has_listed(stored, listing),
+        }
+    }
+
+    /// What the client did so far.
+    pub fn metrics(&self) -> RequestMetrics {
+        match self {
+            Self::GitLab(client) => client.metrics(),
+            Self::GitHub(client) => client.metrics(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Requests to the API.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{address, payload};
+use crate::forge::{
+    Account, ForgeError, Payload, RequestMetrics, Settings,
+    http::{Answer, Dialect, Http, Shape, Tuning},
+    paging::{all, malformed},
+};
+
+pub(crate) const DIALECT: Dialect = Dialect {
+    token_header: "authorization",
+    token_prefix: "Bearer ",
+    accept: "application/vnd.github+json",
+    headers: &[("x-github-api-version", "2022-11-28")],
+    token: "that may read the issues and pull requests of the repository",
+};
+
+/// A client of one GitHub. Clones share connections, limits and counters.
+#[derive(Clone)]
+pub struct Client {
+    pub(super) http: Http,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base_url", &self.http.base().as_str()).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client for these settings. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ForgeError::Config`] if the address or the token cannot be used.
+    pub fn new(settings: &Settings) -> Result<Self, ForgeError> {
+        Self::tuned(settings, Tuning::default())
+    }
+
+    pub(super) fn tuned(settings: &Settings, tuning: Tuning) -> Result<Self, ForgeError> {
+        let settings = Settings { base_url: address::api(&settings.base_url), ..settings.clone() };
+        Ok(Self { http: Http::new(&settings, &DIALECT, tuning)? })
+    }
+
+    pub(crate) async fn current_user(&self) -> Result<Account, ForgeError> {
+        let answer = self.http.get(&["user"], &[], Shape::Object).await?;
+        let text = |key: &str| answer.json[key].as_str().map(str::to_owned);
+        let username = text("login").ok_or_else(|| malformed(&answer.url, "the user has no login"))?;
+        let name = text("name").unwrap_or_else(|| username.clone());
+        Ok(Account { username, name })
+    }
+
+    pub(crate) async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
+        let answer = self.http.get(&below(path, &[])?, &[], Shape::Object).await?;
+        match answer.json["full_name"].as_str() {
+            None => Err(malformed(&answer.url, "the repository has no full_name")),
+            // It answers under former names, and whatever the case.
+            Some(name) if name != path => {
+                Err(ForgeError::Config(format!("GitHub calls {path} {name}; write it so where the project is named")))
+            }
+            Some(_) => Ok(payload::project(&answer.json)),
+        }
+    }
+
+    pub(crate) async fn labels(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+        let labels = self.list(project, &["labels"], &[]).await?;
+        Ok(labels.iter().filter_map(payload::label).collect())
+    }
+
+    pub(crate) async fn milestones(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+        let milestones = self.list(project, &["milestones"], &[("state", "all")]).await?;
+        Ok(milestones.iter().filter_map(payload::milestone).collect())
+    }
+
+    pub(crate) fn metrics(&self) -> RequestMetrics {
+        self.http.metrics()
+    }
+
+    pub(super) async fn object(&self, project: &str, path: &[&str]) -> Result<Answer, ForgeError> {
+        self.http.get(&below(project, path)?, &[], Shape::Object).await
+    }
+
+    pub(super) async fn list(
+        &self,
+        project: &str,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<Vec<Value>, ForgeError> {
+        all(&self.http, &below(project, path)?, query).await
+    }
+}
+
+/// The path of something of a repository.
+pub(super) fn below<'a>(project: &'a str, path: &[&'a str]) -> Result<Vec<&'a str>, ForgeError> {
+    match project.split_once('/') {
+        Some((owner, name)) if !name.contains('/') => Ok([&["repos", owner, name], path].concat()),
+        _ => Err(ForgeError::Config(format!("'{project}' is no repository of a GitHub; write owner/name"))),
+    }
+}

@@ -1,0 +1,172 @@
+//! What is kept of GitHub's answers: little of the much that they repeat, and nothing that changes although the object
+//! does not. Equal objects become equal bytes, whichever request they came from.
+
+use backstory_model::entity::ItemKind;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::forge::{
+    Payload,
+    people::{People, only},
+};
+
+/// What the key of a person begins with: the numbers of people are those of their forge.
+pub(super) const PERSON_KEY: &str = "github:";
+
+const PROJECT: [&str; 10] = [
+    "archived",
+    "clone_url",
+    "created_at",
+    "default_branch",
+    "description",
+    "fork",
+    "full_name",
+    "html_url",
+    "id",
+    "name",
+];
+const LABEL: [&str; 4] = ["color", "description", "id", "name"];
+/// Its `updated_at` and counts change with every issue that is put into it.
+const MILESTONE: [&str; 9] =
+    ["closed_at", "created_at", "description", "due_on", "html_url", "id", "number", "state", "title"];
+const PERSON: [&str; 5] = ["html_url", "id", "login", "name", "type"];
+/// Of an issue, or a pull request in its issue form.
+const THREAD: [&str; 19] = [
+    "assignees",
+    "body",
+    "closed_at",
+    "closed_by",
+    "comments",
+    "created_at",
+    "draft",
+    "html_url",
+    "id",
+    "labels",
+    "locked",
+    "milestone",
+    "number",
+    "pull_request",
+    "state",
+    "state_reason",
+    "title",
+    "updated_at",
+    "user",
+];
+/// Of a pull request, what its issue form has not.
+const PULL: [&str; 10] = [
+    "additions",
+    "base",
+    "changed_files",
+    "commits",
+    "deletions",
+    "head",
+    "merged_at",
+    "merged_by",
+    "requested_reviewers",
+    "review_comments",
+];
+const COMMENT: [&str; 20] = [
+    "body",
+    "commit_id",
+    "created_at",
+    "diff_hunk",
+    "html_url",
+    "id",
+    "in_reply_to_id",
+    "line",
+    "original_commit_id",
+    "original_line",
+    "original_start_line",
+    "path",
+    "pull_request_review_id",
+    "side",
+    "start_line",
+    "start_side",
+    "state",
+    "subject_type",
+    "updated_at",
+    "user",
+];
+
+pub(super) fn project(json: &Value) -> Payload {
+    payload(ItemKind::Project, "project", only(json, &PROJECT))
+}
+
+pub(super) fn label(json: &Value) -> Option<Payload> {
+    Some(payload(ItemKind::Label, json["name"].as_str()?, only(json, &LABEL)))
+}
+
+pub(super) fn milestone(json: &Value) -> Option<Payload> {
+    let key = json["number"].as_u64()?.to_string();
+    Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))
+}
+
+fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
+    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), json }
+}
+
+pub(super) fn instant(json: &Value) -> Option<Timestamp> {
+    json.as_str()?.parse().ok()
+}
+
+/// An issue, or a pull request in its issue form, with the names of its labels and a reference to its milestone, so that
+/// a new colour does not change it; and its labels and milestone.
+pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>, Vec<Payload>) {
+    let mut thread = only(json, &THREAD);
+    let labels = json["labels"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut names: Vec<&str> =
+        labels.iter().filter_map(|label| label.as_str().or_else(|| label["name"].as_str())).collect();
+    names.sort_unstable();
+    thread["labels"] = json!(names);
+    thread["milestone"] = json["milestone"].get("number").cloned().unwrap_or(Value::Null);
+    if json["pull_request"].is_object() {
+        thread["pull_request"] = only(&json["pull_request"], &["merged_at"]);
+    }
+    if let Some(Value::Array(assignees)) = thread.get_mut("assignees") {
+        assignees.sort_by_key(|user| user["id"].as_u64());
+    }
+    replace_people(&mut thread, people);
+    let labels = labels.iter().filter_map(label).collect();
+    (thread, labels, milestone(&json["milestone"]).into_iter().collect())
+}
+
+/// A pull request without what its issue form has.
+pub(super) fn pull(json: &Value, people: &mut People) -> Value {
+    let mut pull = only(json, &PULL);
+    pull["head"] = only(&json["head"], &["ref", "sha"]);
+    // The tip of the target branch moves without the request.
+    pull["base"] = only(&json["base"], &["ref"]);
+    if json["merged_at"].is_string() {
+        // Before the merge it is that of an attempt.
+        pull["merge_commit_sha"] = json["merge_commit_sha"].clone();
+    }
+    if let Some(Value::Array(reviewers)) = pull.get_mut("requested_reviewers") {
+        reviewers.sort_by_key(|user| user["id"].as_u64());
+    }
+    replace_people(&mut pull, people);
+    pull
+}
+
+/// A comment, a comment on the diff or a review.
+pub(super) fn comment(json: &Value, people: &mut People) -> Value {
+    let mut comment = only(json, &COMMENT);
+    replace_people(&mut comment, people);
+    comment
+}
+
+/// Leaves references in the places of people, so that a new display name does not change what they wrote.
+pub(super) fn replace_people(json: &mut Value, people: &mut People) {
+    match json {
+        Value::Object(map) if is_person(map) => {
+            people.add(format!("{PERSON_KEY}{}", map["id"]), only(json, &PERSON));
+            *json = only(json, &["id", "login"]);
+        }
+        Value::Object(map) => map.values_mut().for_each(|value| replace_people(value, people)),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_people(item, people)),
+        _ => {}
+    }
+}
+
+fn is_person(map: &Map<String, Value>) -> bool {
+    map.get("id").is_some_and(Value::is_u64) && map.get("login").is_some_and(Value::is_string)
+}

@@ -1,0 +1,192 @@
+//! Lists, page by page: whole ones, and those of issues and merge requests in the order of (updated_at, id), complete
+//! although they change meanwhile.
+//!
+//! An item that changes moves to the end of the list and all behind it move up, so that numbered pages skip items.
+//! Keyset paging has no such gap; where it is offered (issues of GitLab), it is used. Elsewhere every page is the first of
+//! the list of what was updated since the last item of the page before, and what is known from there is left out. Only
+//! where a whole page shares one time are there pages 2, 3, … of such a list, and after each the page before is read
+//! again for what moved up.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    Continuation, ForgeError, MAX_PAGES, ThreadListing, ThreadsPage,
+    http::{Answer, Http, Shape},
+};
+
+/// Items on a page; neither forge gives more.
+pub(super) const PER_PAGE: usize = 100;
+/// The same in an address.
+pub(super) const PER_PAGE_TEXT: &str = "100";
+
+/// Where a listing goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    Keyset { since: Option<Timestamp>, cursor: String, pages: u32 },
+    Window(Window),
+}
+
+/// A page of the list of what was updated since some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    since: Option<Timestamp>,
+    /// 1, except where more than a page of items was updated at `since`.
+    page: u32,
+    /// Items updated at `since` that earlier pages gave.
+    seen: BTreeSet<u64>,
+    pages: u32,
+}
+
+impl Window {
+    pub(super) fn at(since: Option<Timestamp>) -> Self {
+        Self { since, page: 1, ..Self::default() }
+    }
+
+    fn is_known(&self, listing: &ThreadListing) -> bool {
+        Some(listing.updated_at) == self.since && self.seen.contains(&listing.id)
+    }
+
+    /// The window after this one, which gave these items.
+    pub(super) fn after(self, items: &[ThreadListing]) -> Self {
+        let last = items.iter().map(|listing| listing.updated_at).max();
+        let moves_on = last > self.since;
+        let since = if moves_on { last } else { self.since };
+        let at_since = items.iter().filter(|listing| Some(listing.updated_at) == since).map(|listing| listing.id);
+        let (page, mut seen) = if moves_on { (1, BTreeSet::new()) } else { (self.page + 1, self.seen) };
+        seen.extend(at_since);
+        Self { since, page, seen, pages: self.pages + 1 }
+    }
+}
+
+/// A numbered page of a list.
+pub(super) struct NumberedPage {
+    pub(super) items: Vec<ThreadListing>,
+    /// Whether another page follows.
+    pub(super) more: bool,
+    /// Items on all pages, where the forge tells.
+    pub(super) total: Option<u64>,
+    pub(super) time: Timestamp,
+    pub(super) etag: Option<String>,
+}
+
+/// A list of issues, merge requests or both, those updated first first.
+pub(super) trait UpdatedList: Sync {
+    /// What to call it in an error.
+    fn name(&self) -> String;
+
+    /// A page of what was updated at that time or later; nothing if the list is still what the validator names.
+    fn numbered(
+        &self,
+        since: Option<Timestamp>,
+        page: u32,
+        etag: Option<&str>,
+    ) -> impl Future<Output = Result<NumberedPage, ForgeError>> + Send;
+}
+
+/// The page at a window.
+pub(super) async fn window(
+    list: &impl UpdatedList,
+    window: Window,
+    etag: Option<&str>,
+) -> Result<ThreadsPage, ForgeError> {
+    if window.pages >= MAX_PAGES {
+        return Err(too_many_pages(list.name()));
+    }
+    let NumberedPage { mut items, more, total, time, etag } = list.numbered(window.since, window.page, etag).await?;
+    let moved_up = moved_up(list, &window).await?;
+    let next = window.clone().after(&[moved_up.as_slice(), &items].concat());
+    let also_moved: BTreeSet<u64> = moved_up.iter().map(|listing| listing.id).collect();
+    items.retain(|listing| !window.is_known(listing) && !also_moved.contains(&listing.id));
+    items.splice(0..0, moved_up);
+    let is_first = window == Window::at(window.since);
+    let page = page_of(items, more.then_some(Resume::Window(next)), total.filter(|_| is_first), time);
+    Ok(ThreadsPage { etag: etag.filter(|_| is_first && !more), ..page })
+}
+
+/// Items not seen that stood on this page of the window and have moved to one before it, because others changed
+/// and left the list. It is read after this page, so that nothing can slip through between the two.
+async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<Vec<ThreadListing>, ForgeError> {
+    let mut found: Vec<ThreadListing> = Vec::new();
+    for page in (1..window.page).rev() {
+        let items = list.numbered(window.since, page, None).await?.items;
+        let begins_known = items.first().is_some_and(|first| window.is_known(first));
+        let ids: BTreeSet<u64> = found.iter().map(|listing| listing.id).collect();
+        let new = items.into_iter().filter(|listing| !window.is_known(listing) && !ids.contains(&listing.id));
+        found.splice(0..0, new.collect::<Vec<_>>());
+        if begins_known {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn page_of(
+    items: Vec<ThreadListing>,
+    next: Option<Resume>,
+    total: Option<u64>,
+    forge_time: Timestamp,
+) -> ThreadsPage {
+    let (confidential, threads): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|listing| listing.payload["confidential"] == Value::Bool(true));
+    let confidential = confidential.into_iter().map(|listing| listing.iid).collect();
+    ThreadsPage { threads, confidential, next: next.map(Continuation), total, forge_time, etag: None }
+}
+
+/// All items of a list, page by page.
+pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
+    let mut items = Vec::new();
+    let mut page: u32 = 1;
+    loop {
+        let number = page.to_string();
+        let query = [more, &[("per_page", PER_PAGE_TEXT), ("page", number.as_str())]].concat();
+        let mut answer = http.get(path, &query, Shape::List).await?;
+        let found = take_items(&mut answer.json);
+        let next = next_page(&answer, page, found.len())?;
+        items.extend(found);
+        match next {
+            Some(next) if next <= MAX_PAGES => page = next,
+            Some(_) => return Err(too_many_pages(answer.url)),
+            None => return Ok(items),
+        }
+    }
+}
+
+/// Nothing where the forge does not offer what was asked for or the token may not read it.
+pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
+    match result {
+        Err(error) if error.is_absent() => {
+            tracing::debug!(%error, "taken for empty");
+            Ok(T::default())
+        }
+        other => other,
+    }
+}
+
+/// The page after this one. Without a word about it in the headers, a full page has one.
+pub(super) fn next_page(answer: &Answer, page: u32, items: usize) -> Result<Option<u32>, ForgeError> {
+    match answer.paging.next_page {
+        _ if items == 0 => Ok(None),
+        Some(next) if next > page => Ok(Some(next)),
+        Some(next) => Err(malformed(&answer.url, format!("after page {page} it gives {next} as the next"))),
+        None if !answer.paging.told && items >= PER_PAGE => Ok(Some(page + 1)),
+        None => Ok(None),
+    }
+}
+
+pub(super) fn take_items(json: &mut Value) -> Vec<Value> {
+    match json.take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn malformed(url: &str, reason: impl Into<String>) -> ForgeError {
+    ForgeError::Malformed { url: url.to_owned(), reason: reason.into() }
+}
+
+pub(super) fn too_many_pages(url: String) -> ForgeError {
+    ForgeError::TooLarge { url, what: format!("a list of more than {MAX_PAGES} pages") }
+}

@@ -1,0 +1,28 @@
+//! The people met while reading, each once.
+
+use std::collections::BTreeMap;
+
+use backstory_model::entity::ItemKind;
+use serde_json::{Map, Value};
+
+use super::Payload;
+
+/// People by the key they have in the ledger.
+#[derive(Default)]
+pub(super) struct People(BTreeMap<String, Payload>);
+
+impl People {
+    pub(super) fn add(&mut self, key: String, json: Value) {
+        self.0.insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, json });
+    }
+
+    pub(super) fn into_payloads(self) -> Vec<Payload> {
+        self.0.into_values().collect()
+    }
+}
+
+/// An object with these of its keys alone.
+pub(super) fn only(json: &Value, keys: &[&str]) -> Value {
+    let kept = keys.iter().filter_map(|&key| Some((key.to_owned(), json.get(key)?.clone())));
+    Value::Object(kept.collect::<Map<_, _>>())
+}
