@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, path::Path};
 
 use backstory_engine::{
-    Engine, Projection, SyncRequest, embed,
+    Engine, Projection, SyncRequest,
     error::Error,
     ledger::{Branches, Ledger, RepositoryEntry, StoredLineage},
     model::{commit::Sha, entity::ItemKind, score::Profile},
     repository::AddRequest,
-    settings::{Forge, Repositories, Settings},
+    settings::{Forge, Settings},
     sources::git::lineage::{self, CommitReplaced, FileLineage, Options, Untraced},
     task::{Task, TaskStatus},
 };
@@ -25,16 +25,7 @@ pub(crate) fn settings() -> Settings {
 
 /// The usual settings.
 pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
-    Settings {
-        forges,
-        repositories: Repositories::default(),
-        embedding: embed::Settings::default(),
-        ranking: Profile::Rrf.into(),
-        llm: None,
-        rerank: None,
-        snapshots: Default::default(),
-        links: Default::default(),
-    }
+    Settings { forges, ranking: Profile::Rrf.into(), ..Settings::default() }
 }
 
 /// Everything that is said of a repository.

@@ -18,12 +18,11 @@ use std::{
 use backstory_engine::{
     Engine,
     context::{About, ContextRequest},
-    embed::{self, Embedder},
+    embed::Embedder,
     index::{Index, ModelTag},
     model::{
         filter::Filter,
         pack::{Format, Mode, render},
-        score::Profile,
     },
     search::SearchRequest,
     settings::Settings,
@@ -39,19 +38,6 @@ const WARM_UP: usize = 20;
 /// Titles that questions are made of.
 const TITLES: usize = 2000;
 
-fn settings() -> Settings {
-    Settings {
-        forges: vec![],
-        repositories: Default::default(),
-        embedding: embed::Settings::default(),
-        ranking: Profile::Default.into(),
-        llm: None,
-        rerank: None,
-        snapshots: Default::default(),
-        links: Default::default(),
-    }
-}
-
 fn request(about: About, tokens: usize, format: Format) -> ContextRequest {
     let filter = Filter::default();
     let (mode, path, snapshot) = (Mode::All, None, None);
@@ -59,7 +45,7 @@ fn request(about: About, tokens: usize, format: Format) -> ContextRequest {
 }
 
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
-    let embedder = Embedder::open(settings().embedding).await?;
+    let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let index = Index::open(&data_dir.join("index").join("1"), model).await?;
     if index.coverage().documents == 0 {
@@ -96,7 +82,7 @@ async fn searches(engine: &Engine, queries: impl Iterator<Item = String>) -> Out
 async fn generated(data_dir: &Path) -> Outcome<()> {
     let vocabulary = Vocabulary::new();
     fill(data_dir, &vocabulary).await?;
-    let engine = Engine::open(data_dir, settings()).await?;
+    let engine = Engine::open(data_dir, Settings::default()).await?;
     for (name, tokens, format) in [
         ("4,000 tokens, JSON", 4000, Format::Json),
         ("4,000 tokens, Markdown", 4000, Format::Markdown),
@@ -152,7 +138,7 @@ async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
 }
 
 async fn own(data_dir: &Path) -> Outcome<()> {
-    let engine = Engine::open(data_dir, settings()).await?;
+    let engine = Engine::open(data_dir, Settings::default()).await?;
     let subjects = subjects(&engine).await?;
     let (mut queries, mut lines) = (vec![], vec![]);
     for (number, about) in subjects.iter().take(WARM_UP + PACKS).enumerate() {

@@ -14,7 +14,6 @@ use std::{
 
 use backstory_engine::{
     Engine, SyncRequest,
-    embed::{self, Provider},
     model::commit::RepoPath,
     repository::AddRequest,
     settings::Settings,
@@ -47,7 +46,7 @@ fn main() {
 }
 
 async fn index(directory: &Path, address: &str) {
-    let engine = Engine::open(directory, settings()).await.expect("it opens");
+    let engine = Engine::open(directory, Settings::default()).await.expect("it opens");
     let begun = Instant::now();
     let request = AddRequest { address: address.to_owned(), ..AddRequest::default() };
     engine.add_repository(request).await.expect("it is a repository");
@@ -59,7 +58,7 @@ async fn index(directory: &Path, address: &str) {
 }
 
 async fn ask(directory: &Path, lines: usize) {
-    let engine = Engine::open(directory, settings()).await.expect("it opens");
+    let engine = Engine::open(directory, Settings::default()).await.expect("it opens");
     let repository = engine.repositories().await.expect("they are listed").remove(0);
     let asked = places(&directory.join("clones"), repository.head().expect("it is indexed"), lines);
     let mut times: Vec<Duration> = Vec::new();
@@ -127,24 +126,4 @@ fn places(clones: &Path, head: backstory_engine::model::commit::Sha, count: usiz
             (path.as_str().to_owned(), 1 + u32::try_from(below(*lines as usize)).unwrap_or(0))
         })
         .collect()
-}
-
-fn settings() -> Settings {
-    Settings {
-        forges: vec![],
-        repositories: Default::default(),
-        embedding: embed::Settings {
-            provider: Provider::Bundled,
-            model: None,
-            base_url: None,
-            api_key: None,
-            dimension: None,
-            threads: None,
-        },
-        ranking: backstory_engine::model::score::Profile::Default.into(),
-        llm: None,
-        rerank: None,
-        snapshots: Default::default(),
-        links: Default::default(),
-    }
 }

@@ -13,7 +13,7 @@ use std::{path::Path, time::Instant};
 
 use backstory_engine::{
     Engine,
-    embed::{self, Embedder},
+    embed::Embedder,
     index::{Index, ModelTag},
     model::filter::{DocumentKind, Filter},
     search::{Mode, SearchRequest},
@@ -26,21 +26,8 @@ const QUERIES: usize = 200;
 const WARM_UP: usize = 20;
 const LIMIT: usize = 10;
 
-fn settings() -> Settings {
-    Settings {
-        forges: vec![],
-        repositories: Default::default(),
-        embedding: embed::Settings::default(),
-        ranking: backstory_engine::model::score::Profile::Default.into(),
-        llm: None,
-        rerank: None,
-        snapshots: Default::default(),
-        links: Default::default(),
-    }
-}
-
 async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
-    let embedder = Embedder::open(settings().embedding).await?;
+    let embedder = Embedder::open(Settings::default().embedding).await?;
     let model = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let index = Index::open(&data_dir.join("index").join("1"), model).await?;
     if index.coverage().documents == 0 {
@@ -78,7 +65,7 @@ async fn run(data_dir: &Path) -> Outcome<()> {
     head();
     fill(data_dir, &vocabulary).await?;
     let start = Instant::now();
-    let engine = Engine::open(data_dir, settings()).await?;
+    let engine = Engine::open(data_dir, Settings::default()).await?;
     row("open", &[start.elapsed()]);
     let mut embedding = vec![];
     for number in 0..QUERIES {

@@ -49,6 +49,12 @@ impl fmt::Display for Ranking {
     }
 }
 
+impl Default for Ranking {
+    fn default() -> Self {
+        Profile::Default.into()
+    }
+}
+
 impl From<Profile> for Ranking {
     fn from(profile: Profile) -> Self {
         Self { profile, weights: profile.weights() }
@@ -94,8 +100,8 @@ impl Default for Links {
     }
 }
 
-/// Everything.
-#[derive(Clone, Debug)]
+/// Everything; without a forge and with nothing but what is bundled by default.
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The forges.
     pub forges: Vec<Forge>,

@@ -29,6 +29,26 @@ pub(crate) enum Client {
     There(Remote),
 }
 
+/// What is executed: the only operation of a document, or the one with a name.
+#[derive(Clone, Copy)]
+pub(crate) struct Operation<'a> {
+    document: &'a str,
+    name: Option<&'a str>,
+}
+
+impl<'a> Operation<'a> {
+    /// One of several of a document.
+    pub(crate) const fn named(document: &'a str, name: &'a str) -> Self {
+        Self { document, name: Some(name) }
+    }
+}
+
+impl<'a> From<&'a str> for Operation<'a> {
+    fn from(document: &'a str) -> Self {
+        Self { document, name: None }
+    }
+}
+
 /// A server that executes operations.
 pub(crate) struct Remote {
     http: reqwest::Client,
@@ -104,10 +124,16 @@ impl Client {
     ///
     /// # Errors
     /// The operation failed.
-    pub(crate) async fn run<T: DeserializeOwned>(&self, operation: &str, variables: Value) -> Result<T> {
+    pub(crate) async fn run<'a, T: DeserializeOwned>(
+        &self,
+        operation: impl Into<Operation<'a>>,
+        variables: Value,
+    ) -> Result<T> {
+        let operation = operation.into();
         let answer = match self {
             Self::Here(schema) => {
-                let request = Request::new(operation).variables(Variables::from_json(variables));
+                let mut request = Request::new(operation.document).variables(Variables::from_json(variables));
+                request.operation_name = operation.name.map(str::to_owned);
                 let response = schema.execute(request).await;
                 let answer = serde_json::to_value(&response).and_then(serde_json::from_value);
                 answer.map_err(|error| unexpected(&error))?
@@ -166,15 +192,16 @@ impl Remote {
         Ok(Self { http, server, token })
     }
 
-    async fn ask(&self, operation: &str, variables: Value) -> Result<Answer> {
+    async fn ask(&self, operation: Operation<'_>, variables: Value) -> Result<Answer> {
         let Server { pid, url, .. } = &self.server;
         let unreachable = |reason: &str| {
             let message =
                 format!("the server (pid {pid}) at {url} does not answer: {reason}; restart 'backstory serve'");
             Failure::new(ErrorKind::Upstream, message)
         };
-        let mut request =
-            self.http.post(format!("{url}/graphql")).json(&json!({ "query": operation, "variables": variables }));
+        let Operation { document, name } = operation;
+        let body = json!({ "query": document, "operationName": name, "variables": variables });
+        let mut request = self.http.post(format!("{url}/graphql")).json(&body);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token.expose_secret());
         }

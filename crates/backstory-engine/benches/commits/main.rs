@@ -21,11 +21,10 @@ use std::{
 };
 
 use backstory_engine::{
-    Engine, SyncRequest, embed,
+    Engine, SyncRequest,
     model::{
         commit::Sha,
         filter::{DocumentKind, Filter},
-        score::Profile,
     },
     repository::AddRequest,
     search::{Hit, SearchRequest},
@@ -134,14 +133,6 @@ fn first_of(hits: &[Hit], question: &Question) -> Option<usize> {
 fn settings() -> Result<Settings> {
     // No file is looked into: only commits are searched.
     let include = GlobSet::builder().add(Glob::new("/none")?).build()?;
-    Ok(Settings {
-        forges: vec![],
-        repositories: Repositories { include, ..Repositories::default() },
-        embedding: embed::Settings::default(),
-        ranking: Profile::Default.into(),
-        llm: None,
-        rerank: None,
-        snapshots: Default::default(),
-        links: Default::default(),
-    })
+    let repositories = Repositories { include, ..Repositories::default() };
+    Ok(Settings { repositories, ..Settings::default() })
 }

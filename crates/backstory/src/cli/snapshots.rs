@@ -8,15 +8,16 @@ use serde_json::json;
 
 use super::{Session, repos::short};
 use crate::{
-    client::Client,
+    client::{Client, Operation},
     failure::Result,
     output::{counted, minute, plain, thousands},
 };
 
-const LIST: &str = include_str!("../../../../queries/graphql/snapshots.graphql");
-const SHOW: &str = include_str!("../../../../queries/graphql/snapshot.graphql");
-const PIN: &str = include_str!("../../../../queries/graphql/pin_snapshot.graphql");
-const UNPIN: &str = include_str!("../../../../queries/graphql/unpin_snapshot.graphql");
+const SNAPSHOTS: &str = include_str!("../../../../queries/graphql/snapshots.graphql");
+const LIST: Operation<'_> = Operation::named(SNAPSHOTS, "Snapshots");
+const SHOW: Operation<'_> = Operation::named(SNAPSHOTS, "ShowSnapshot");
+const PIN: Operation<'_> = Operation::named(SNAPSHOTS, "PinSnapshot");
+const UNPIN: Operation<'_> = Operation::named(SNAPSHOTS, "UnpinSnapshot");
 const COMPARE: &str = include_str!("../../../../queries/graphql/compare_snapshots.graphql");
 const PRUNE: &str = include_str!("../../../../queries/graphql/prune_snapshots.graphql");
 
