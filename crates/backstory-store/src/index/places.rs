@@ -42,8 +42,9 @@ impl Places {
         Ok(())
     }
 
-    /// The ids at addresses, in their order; the table is asked for those that are not known yet.
-    pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Arc<str>>, IndexError> {
+    /// The ids at addresses, in their order; the table is asked for those that are not known yet. A row that went since
+    /// it was found has none.
+    pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             addresses.iter().copied().filter(|address| !known.contains_key(address)).collect()
@@ -56,13 +57,7 @@ impl Places {
             }
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let id = |address| {
-            known
-                .get(address)
-                .cloned()
-                .ok_or_else(|| IndexError::Store { action: "read rows", reason: format!("row {address} is not there") })
-        };
-        addresses.iter().map(id).collect()
+        Ok(addresses.iter().map(|address| known.get(address).cloned()).collect())
     }
 
     /// Forgets all addresses, if most of them must be of rows that are gone.
@@ -84,4 +79,47 @@ pub(super) fn addresses(batch: &RecordBatch) -> Result<&[u64], IndexError> {
         reason: format!("the column {ROW} is not as it should be"),
     })?;
     Ok(column.values())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::{
+        array::{ArrayRef, StringArray},
+        datatypes::{DataType, Field, Schema},
+    };
+    use lancedb::{
+        query::QueryBase as _,
+        table::{CompactionOptions, OptimizeAction},
+    };
+
+    use super::*;
+
+    async fn rows(table: &Table) -> Vec<u64> {
+        let batches = fetch(table.query().with_row_id(), "read rows").await.unwrap();
+        batches.iter().flat_map(|batch| addresses(batch).unwrap().to_vec()).collect()
+    }
+
+    fn batch(ids: &[&str]) -> RecordBatch {
+        let schema = Schema::new(vec![Field::new("id", DataType::Utf8, false)]);
+        let ids: ArrayRef = Arc::new(StringArray::from(ids.to_vec()));
+        RecordBatch::try_new(Arc::new(schema), vec![ids]).unwrap()
+    }
+
+    #[tokio::test]
+    async fn rows_that_went_meanwhile_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let connection = lancedb::connect(dir.path().to_str().unwrap()).execute().await.unwrap();
+        let table = connection.create_table("t", batch(&["a", "b", "c"])).execute().await.unwrap();
+        let found = rows(&table).await;
+        table.delete("id = 'b'").await.unwrap();
+        let known =
+            |ids: Vec<Option<Arc<str>>>| ids.into_iter().map(|id| id.map(|id| id.to_string())).collect::<Vec<_>>();
+        let left = vec![Some("a".to_owned()), None, Some("c".to_owned())];
+        assert_eq!(known(Places::new("id").find(&table, &found).await.unwrap()), left);
+
+        table.add(batch(&["d"])).execute().await.unwrap();
+        let compact = OptimizeAction::Compact { options: CompactionOptions::default(), remap_options: None };
+        table.optimize(compact).await.unwrap();
+        assert_eq!(known(Places::new("id").find(&table, &found).await.unwrap()), left, "files were joined");
+    }
 }

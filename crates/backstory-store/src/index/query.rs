@@ -84,7 +84,9 @@ impl Index {
             let columns = Columns(&batch);
             let documents = self.shared.places.find(&self.shared.documents, addresses(&batch)?).await?;
             let found = documents.iter().zip(columns.float(SCORE)?.values());
-            hits.extend(found.map(|(document, score)| Hit { document: document.to_string(), score: *score }));
+            hits.extend(
+                found.filter_map(|(id, score)| Some(Hit { document: id.as_ref()?.to_string(), score: *score })),
+            );
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
@@ -139,9 +141,9 @@ impl Index {
             let columns = Columns(&batch);
             let documents = places.find(&table, addresses(&batch)?).await?;
             let found = documents.iter().zip(columns.float(DISTANCE)?.values());
-            hits.extend(
-                found.map(|(document, distance)| PassageHit { document: document.to_string(), score: 1.0 - distance }),
-            );
+            hits.extend(found.filter_map(|(id, distance)| {
+                Some(PassageHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
+            }));
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
