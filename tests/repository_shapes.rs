@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use backstory_engine::{ledger::Branches, model::commit::Sha};
+use backstory_engine::{Scope, ledger::Branches, model::commit::Sha};
 
 use crate::support::{Indexed, Origin, names};
 
@@ -274,7 +274,7 @@ async fn default_branch_moves_on_to_what_was_elsewhere() {
 async fn nothing_to_read_is_said_and_the_first_commit_is_read() {
     let mut origin = Origin::new();
     let indexed = Indexed::added(origin.path(), Branches::Default).await;
-    let error = indexed.try_sync(false).await.unwrap_err().to_string();
+    let error = indexed.try_sync(Scope::New).await.unwrap_err().to_string();
     assert_eq!(error, "acme/tool has no commit on any branch yet; there is nothing to index before the first one");
     indexed.check().await;
     origin.write("a.txt", "a\n").commit("Begin");

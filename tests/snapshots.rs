@@ -1,6 +1,7 @@
 //! States of the index on record: when they are, how long they stay, and how they differ.
 
 use backstory_engine::{
+    Scope,
     error::ErrorKind,
     ledger::{Branches, Ledger, Snapshot, SnapshotStats, SnapshotStatus},
 };
@@ -29,7 +30,7 @@ async fn a_sync_that_changes_something_puts_a_state_on_record() {
     // The same from the beginning is the same state, wherever it is.
     let cold = Indexed::cold(origin.path(), Branches::Default).await;
     assert_eq!(cold.engine.state().await.unwrap().id, one.id);
-    indexed.try_sync(true).await.unwrap();
+    indexed.try_sync(Scope::Full).await.unwrap();
     assert_eq!(ids(&indexed.engine.snapshots().await.unwrap().recorded), [one.id.as_str()]);
     // Vectors make it another state, in which search answers otherwise.
     let task = indexed.engine.start_embed().unwrap();

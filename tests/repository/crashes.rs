@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::support::FIRST_COMMIT_AT;
-use backstory_engine::{Engine, SyncRequest, ledger::Branches, model::entity::ItemKind, task::TaskStatus};
+use backstory_engine::{Engine, Scope, SyncRequest, ledger::Branches, model::entity::ItemKind, task::TaskStatus};
 
 use crate::support::{Indexed, Origin, PROJECT, settings};
 
@@ -163,7 +163,7 @@ async fn history_is_rewritten_while_a_sync_is_interrupted() {
         origin.write("a.py", "def a():\n    return 2\n").write("c.py", "def c():\n    return 3\n").commit("Dropped");
         let dropped = origin.sha("HEAD").to_string();
         stop_at(&indexed, table, kind);
-        let error = indexed.try_sync(false).await.unwrap_err();
+        let error = indexed.try_sync(Scope::New).await.unwrap_err();
         assert!(error.message.contains(STOPPED), "{when}: {error}");
         let_go(&indexed);
         // Back to where the last whole sync was, on to something else, and back to what was dropped.
@@ -227,7 +227,7 @@ async fn people_are_linked_by_the_next_sync_if_they_were_not() {
     );
     change_ledger(&indexed, &format!("CREATE TRIGGER stop_insert {stop}"));
     change_ledger(&indexed, &format!("CREATE TRIGGER stop_update {}", stop.replace("INSERT", "UPDATE")));
-    let error = indexed.try_sync(false).await.unwrap_err();
+    let error = indexed.try_sync(Scope::New).await.unwrap_err();
     assert!(error.message.contains(STOPPED), "{error}");
     let_go(&indexed);
     indexed.sync().await;

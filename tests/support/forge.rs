@@ -296,6 +296,7 @@ impl World {
         let since = query.get("updated_after").map(|since| since.parse::<Timestamp>().unwrap());
         let mut items: Vec<Value> = (project.threads.iter())
             .filter(|(short, thread)| short.starts_with(sigil) && since.is_none_or(|since| time(&thread.json) >= since))
+            .filter(|(short, _)| query.get("iids[]").is_none_or(|iid| &short[1..] == iid))
             .map(|(_, thread)| thread.json.clone())
             .collect();
         items.sort_by_key(key);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use backstory_engine::{
-    Engine, Projection, SyncRequest,
+    Engine, Projection, Scope, SyncRequest,
     error::Error,
     ledger::{Branches, Ledger, RepositoryEntry, StoredLineage},
     model::{commit::Sha, entity::ItemKind, score::Profile},
@@ -94,12 +94,12 @@ impl Indexed {
     #[track_caller]
     pub(crate) fn sync(&self) -> impl Future<Output = Value> {
         let at = std::panic::Location::caller();
-        async move { self.try_sync(false).await.unwrap_or_else(|error| panic!("{at}: {error}")) }
+        async move { self.try_sync(Scope::New).await.unwrap_or_else(|error| panic!("{at}: {error}")) }
     }
 
-    /// Reads what is new, or everything; what it did.
-    pub(crate) async fn try_sync(&self, full: bool) -> Result<Value, Error> {
-        let task = self.engine.start_sync(SyncRequest { full, ..SyncRequest::default() }).await?;
+    /// Reads so much; what it did.
+    pub(crate) async fn try_sync(&self, scope: Scope) -> Result<Value, Error> {
+        let task = self.engine.start_sync(SyncRequest { scope, ..SyncRequest::default() }).await?;
         self.end_of(&task).await
     }
 

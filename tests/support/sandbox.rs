@@ -64,6 +64,9 @@ impl Output {
     }
 }
 
+/// A server does what it is asked for and nothing else.
+const NO_SCHEDULE: &str = "sync = { every_minutes = 0, reconcile_hours = 0, full_days = 0 }\n";
+
 impl Sandbox {
     /// One that reads `acme/shop` from the forge.
     pub(crate) fn new(forge: &Forge) -> Self {
@@ -80,7 +83,7 @@ impl Sandbox {
     pub(crate) fn github(forge: &Forge) -> Self {
         let sandbox = Self::new(forge);
         sandbox.write_config(&format!(
-            "data_dir = \"data\"\n\n[[forge]]\nkind = \"github\"\nbase_url = \"{}\"\nprojects = [\"acme/shop\"]\n\
+            "data_dir = \"data\"\n{NO_SCHEDULE}[[forge]]\nkind = \"github\"\nbase_url = \"{}\"\nprojects = [\"acme/shop\"]\n\
              requests_per_second = 0\n",
             forge.url
         ));
@@ -109,7 +112,7 @@ impl Sandbox {
     /// Writes the usual configuration and something more behind it.
     pub(crate) fn configure(&self, more: &str) {
         self.write_config(&format!(
-            "data_dir = \"data\"\n\n[[forge]]\nkind = \"gitlab\"\nbase_url = \"{}\"\ntoken_env = \"{TOKEN_ENV}\"\n\
+            "data_dir = \"data\"\n{NO_SCHEDULE}[[forge]]\nkind = \"gitlab\"\nbase_url = \"{}\"\ntoken_env = \"{TOKEN_ENV}\"\n\
              projects = [\"acme/shop\"]\nrequests_per_second = 0\n{more}",
             self.forge
         ));

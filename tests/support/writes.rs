@@ -31,6 +31,13 @@ impl Forge {
         })
     }
 
+    /// Likewise, without the time of the issue being moved.
+    pub(crate) fn note_unseen(&self, thread: &str, author: &str, body: &str) {
+        let updated_at = self.write(|world| world.thread_mut(thread).json["updated_at"].clone());
+        self.discuss(thread, author, body);
+        self.write(|world| world.thread_mut(thread).json["updated_at"] = updated_at);
+    }
+
     /// Somebody replies in a discussion of `acme/shop#1`; the number of the note.
     pub(crate) fn reply(&self, thread: &str, discussion: &str, author: &str, body: &str) -> u64 {
         self.write(|world| {

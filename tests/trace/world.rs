@@ -104,6 +104,7 @@ impl World {
             kind: ForgeKind::GitLab,
             connection,
             projects: vec![SHOP.to_owned()],
+            webhook_secret: None,
         }]);
         let indexed = Indexed::empty(settings).await;
         indexed.add(origin.path(), SHOP, Branches::Default).await.unwrap();

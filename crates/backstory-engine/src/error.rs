@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Conflict,
     /// Configuration or credentials are wrong.
     Configuration,
+    /// Whoever asks did not show who they are.
+    Unauthenticated,
     /// Another service does not answer or answers wrongly.
     Upstream,
     /// It took too long.

@@ -26,6 +26,7 @@ pub mod task;
 pub mod tokens;
 pub mod trace;
 mod transport;
+pub mod worker;
 
 use std::{
     collections::HashMap,
@@ -56,7 +57,7 @@ pub use backstory_model as model;
 pub use backstory_sources as sources;
 pub use backstory_store::{graph, index, ledger};
 pub use rebuild::Projection;
-pub use sync::SyncRequest;
+pub use sync::{Scope, SyncRequest};
 
 use embed::Embedder;
 use error::{Error, ErrorKind, Result};
@@ -85,6 +86,7 @@ struct Inner {
     chat_model: Option<ChatModel>,
     reranker: Option<Reranker>,
     tasks: Tasks,
+    work: worker::Work,
     /// Projections apply changes one after the other.
     projecting: tokio::sync::Mutex<()>,
     origins: Mutex<HashMap<String, Arc<Origin>>>,
@@ -136,6 +138,7 @@ impl Engine {
             chat_model,
             reranker,
             tasks: Tasks::default(),
+            work: worker::Work::default(),
             projecting: tokio::sync::Mutex::new(()),
             origins: Mutex::default(),
             repositories: Mutex::default(),

@@ -9,6 +9,8 @@ use backstory_model::{
 };
 use backstory_sources::forge;
 use globset::GlobSet;
+use jiff::SignedDuration;
+use secrecy::SecretString;
 
 use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
 
@@ -21,6 +23,8 @@ pub struct Forge {
     pub connection: forge::Settings,
     /// Full paths of the projects to read.
     pub projects: Vec<String>,
+    /// What its webhooks must show or be signed with; without it there are none.
+    pub webhook_secret: Option<SecretString>,
 }
 
 impl Forge {
@@ -87,6 +91,27 @@ impl Default for Snapshots {
     }
 }
 
+/// How often a server reads every project. What is `None` is only done when somebody asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// What is new.
+    pub sync: Option<SignedDuration>,
+    /// What differs from what the forge lists.
+    pub reconcile: Option<SignedDuration>,
+    /// Everything.
+    pub full: Option<SignedDuration>,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            sync: Some(SignedDuration::from_mins(10)),
+            reconcile: Some(SignedDuration::from_hours(24)),
+            full: Some(SignedDuration::from_hours(7 * 24)),
+        }
+    }
+}
+
 /// Which links that nobody stated are told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Links {
@@ -119,6 +144,8 @@ pub struct Settings {
     pub snapshots: Snapshots,
     /// Which links that nobody stated are told.
     pub links: Links,
+    /// How often a server reads every project.
+    pub schedule: Schedule,
 }
 
 impl Settings {

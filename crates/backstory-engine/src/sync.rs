@@ -4,6 +4,7 @@ mod project;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
     forge::{self, Client},
     git::Cancel,
@@ -20,13 +21,36 @@ use crate::{
 };
 use project::ProjectSync;
 
+/// How much a sync reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// What changed since the last sync, by the forge's word.
+    #[default]
+    New,
+    /// Everything that the forge lists, and of that what differs from what is known; what it does not list is gone.
+    Reconcile,
+    /// Everything, again.
+    Full,
+}
+
+impl Scope {
+    /// The command for it.
+    fn command(self) -> &'static str {
+        match self {
+            Self::New => "sync",
+            Self::Reconcile => "sync --reconcile",
+            Self::Full => "sync --full",
+        }
+    }
+}
+
 /// What to sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncRequest {
     /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,
-    /// Read everything again, not only what is new.
-    pub full: bool,
+    /// How much of them.
+    pub scope: Scope,
     /// Stop a sync that is at work and start over.
     pub force: bool,
 }
@@ -75,7 +99,7 @@ impl Engine {
                  [[forge]] in the configuration ('backstory init' writes one)",
             ));
         }
-        let command = if request.full { "sync --full" } else { "sync" };
+        let command = request.scope.command();
         let engine = self.clone();
         let force = request.force;
         let task = self.tasks().start(TaskKind::Sync, force, Timestamp::now(), move |reporter| async move {
@@ -107,7 +131,7 @@ impl Engine {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
             for project in forge.projects.iter().filter(|project| wanted(project)) {
-                let result = ProjectSync::new(self, forge, &client, project, reporter, report).run(request.full).await;
+                let result = ProjectSync::new(self, forge, &client, project, reporter, report).run(request.scope).await;
                 let metrics = client.metrics();
                 report.requests = requests + metrics.requests;
                 report.retries = retries + metrics.retries;
@@ -127,6 +151,33 @@ impl Engine {
             self.index().optimize().await?;
         }
         self.refresh_links().await
+    }
+}
+
+impl Engine {
+    /// Reads issues and merge requests again, by their kinds and numbers, with text searchable when it returns; counts
+    /// of what changed. Nothing happens to a project that was not read yet: its first sync will.
+    ///
+    /// # Errors
+    /// No forge has the project, or the forge cannot be read. What was read before is kept.
+    pub(crate) async fn refetch(&self, project: &str, threads: &[(ThreadKind, u64)]) -> Result<Value> {
+        let forges = self.forges().await?;
+        let forge = forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
+        let forge = forge.ok_or_else(|| Error::invalid(format!("no forge that is configured has {project}")))?;
+        let path = project.to_owned();
+        let known = self.ledger_step(move |ledger| ledger.item(&path, ItemKind::Project, "project")).await?;
+        let mut report = Report::default();
+        if known.is_none() {
+            return Ok(report.json());
+        }
+        let client = Client::new(forge.kind, &forge.connection)?;
+        let reporter = Reporter::silent();
+        let read = ProjectSync::new(self, forge, &client, project, &reporter, &mut report).refetch(threads).await;
+        self.catch_up(None).await?;
+        read?;
+        let metrics = client.metrics();
+        (report.requests, report.retries) = (metrics.requests, metrics.retries);
+        Ok(report.json())
     }
 }
 
@@ -160,6 +211,7 @@ impl Engine {
                     kind: added.kind,
                     connection: forge::Settings::new(base_url, None),
                     projects: vec![entry.project],
+                    webhook_secret: None,
                 }),
             }
         }
@@ -173,7 +225,7 @@ impl Engine {
             if !request.projects.is_empty() && !request.projects.contains(&entry.project) {
                 continue;
             }
-            let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.full);
+            let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.scope == Scope::Full);
             let stop = StopOnDrop(Cancel::default());
             let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
             let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;

@@ -195,6 +195,13 @@ impl Tasks {
         Ok(receiver)
     }
 
+    /// Stops a task at its next step; nothing happens if it has ended.
+    pub(crate) fn stop(&self, id: u64) {
+        if let Some((_, abort)) = self.lock().tasks.get(&id) {
+            abort.abort();
+        }
+    }
+
     pub(crate) fn get(&self, id: u64) -> Option<watch::Receiver<Task>> {
         self.lock().tasks.get(&id).map(|(task, _)| task.clone())
     }
@@ -207,7 +214,7 @@ impl Tasks {
 
 fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {
     if error.is_cancelled() {
-        Error::new(ErrorKind::Conflict, format!("this {} was stopped for another with --force", kind.as_str()))
+        Error::new(ErrorKind::Conflict, format!("this {} was stopped", kind.as_str()))
     } else {
         Error::internal(format!("{} ended with a bug: {error}", kind.as_str()))
     }

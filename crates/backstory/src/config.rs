@@ -45,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) server_token: Credential,
     /// Of each forge, in the order of the settings.
     pub(crate) forge_tokens: Vec<Credential>,
+    /// What the webhooks of each forge must show, in the same order.
+    pub(crate) webhook_secrets: Vec<Credential>,
     /// Of the embedding provider.
     pub(crate) embedding_key: Credential,
     /// Of the reranking provider.
@@ -97,6 +99,8 @@ impl Config {
         let file = File::parse(source)?;
         let forge_tokens: Vec<Credential> =
             file.forges.iter().map(|forge| Credential::of(forge.token_env.clone())).collect();
+        let webhook_secrets: Vec<Credential> =
+            file.forges.iter().map(|forge| Credential::of(forge.webhook_secret_env.clone())).collect();
         let embedding_key = Credential::of(file.embedding.api_key_env);
         let rerank_key = Credential::of(file.rerank.as_ref().and_then(|rerank| rerank.api_key_env.clone()));
         let llm_key = Credential::of(file.llm.as_ref().and_then(|llm| llm.api_key_env.clone()));
@@ -105,13 +109,15 @@ impl Config {
             (None, Some(configured)) => below(path.parent().unwrap_or(Path::new("")), &configured)?,
             (None, None) => default_data_dir()?,
         };
-        let forges = file.forges.into_iter().zip(&forge_tokens).map(|(forge, token)| Forge {
+        let credentials = forge_tokens.iter().zip(&webhook_secrets);
+        let forges = file.forges.into_iter().zip(credentials).map(|(forge, (token, webhook_secret))| Forge {
             kind: forge.kind,
             connection: forge::Settings {
                 requests_per_second: forge.requests_per_second,
                 ..forge::Settings::new(forge.base_url, token.secret.clone())
             },
             projects: forge.projects,
+            webhook_secret: webhook_secret.secret.clone(),
         });
         let settings = Settings {
             forges: forges.collect(),
@@ -144,6 +150,7 @@ impl Config {
             }),
             snapshots: file.snapshots,
             links: file.links,
+            schedule: file.schedule,
         };
         Ok(Self {
             digest: sha256_hex(&text),
@@ -152,6 +159,7 @@ impl Config {
             listen: file.listen.unwrap_or(LISTEN),
             server_token: Credential::of(file.server_token_env),
             forge_tokens,
+            webhook_secrets,
             embedding_key,
             rerank_key,
             llm_key,

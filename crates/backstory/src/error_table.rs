@@ -14,11 +14,12 @@ struct Row {
 }
 
 /// Every kind of failure.
-const KINDS: [ErrorKind; 8] = [
+const KINDS: [ErrorKind; 9] = [
     ErrorKind::Invalid,
     ErrorKind::NotFound,
     ErrorKind::Conflict,
     ErrorKind::Configuration,
+    ErrorKind::Unauthenticated,
     ErrorKind::Upstream,
     ErrorKind::Timeout,
     ErrorKind::Newer,
@@ -32,6 +33,7 @@ fn row(kind: ErrorKind) -> Row {
         ErrorKind::NotFound => (1, StatusCode::NOT_FOUND, "NOT_FOUND"),
         ErrorKind::Conflict => (1, StatusCode::CONFLICT, "CONFLICT"),
         ErrorKind::Configuration => (3, StatusCode::INTERNAL_SERVER_ERROR, "CONFIGURATION"),
+        ErrorKind::Unauthenticated => (3, StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
         ErrorKind::Upstream => (1, StatusCode::BAD_GATEWAY, "UPSTREAM"),
         ErrorKind::Timeout => (1, StatusCode::GATEWAY_TIMEOUT, "TIMEOUT"),
         ErrorKind::Newer => (1, StatusCode::INTERNAL_SERVER_ERROR, "NEWER"),

@@ -1,4 +1,5 @@
-//! The server: the GraphQL API and its query page over HTTP, subscriptions over WebSocket, and who may use them.
+//! The server: the GraphQL API and its query page over HTTP, subscriptions over WebSocket, webhooks of forges, and who
+//! may use them.
 //!
 //! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. Requests
 //! that are no GraphQL request, or may not be made, have another status and a body of the same form:
@@ -8,6 +9,7 @@
 mod access;
 mod page;
 mod socket;
+mod webhooks;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -39,7 +41,7 @@ pub(crate) use access::Access;
 /// How long a request's body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long requests that are under way may take once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What the routes share.
 #[derive(Clone)]
@@ -97,8 +99,8 @@ pub(crate) fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static>
     })
 }
 
-async fn until(mut stopped: watch::Receiver<bool>) {
-    // The sender is gone only when it has been told to stop.
+/// Done once it is true, or nobody can say so any more.
+pub(crate) async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
@@ -108,12 +110,15 @@ fn router(app: App) -> Router {
         .route("/graphql/assets/{file}", get(page::asset))
         .route(socket::PATH, get(socket::upgrade))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing here; see /graphql") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "send operations with POST")
         })
         .layer(middleware::from_fn_with_state(app.clone(), access::check))
+        // These have limits and secrets of their own.
+        .route("/webhooks/gitlab", post(webhooks::gitlab))
+        .route("/webhooks/github", post(webhooks::github))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
         .route("/healthz", get(health))
         .layer(middleware::from_fn(log))
         .with_state(app)

@@ -1,8 +1,14 @@
 //! The sync of one project of a forge.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    time::Duration,
+};
 
-use backstory_model::entity::ItemKind;
+use backstory_model::{
+    entity::ItemKind,
+    id::{NodeId, ThreadId, ThreadKind},
+};
 use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
     redact::{Redactions, redact_json},
@@ -13,7 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::Report;
+use super::{Report, Scope};
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
@@ -25,6 +31,8 @@ use crate::{
 const STEP: usize = 25;
 /// Items whose details are fetched at the same time.
 const CONCURRENCY: usize = 12;
+/// Most items that are read again because something that they name is gone; a full sync reads the rest.
+const MAX_BEREAVED: usize = 500;
 /// A note may leave its parent's `updated_at` untouched for this long: GitLab moves it at most once a minute.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 /// How far the `Date` header and `updated_at` of one forge may differ: several hosts, whole seconds.
@@ -42,6 +50,9 @@ pub(super) struct ProjectSync<'a> {
     cap: Option<Timestamp>,
     /// What is written while the next is fetched.
     committing: Option<JoinHandle<Result<Committed>>>,
+    /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
+    /// close an issue.
+    bereaved: BTreeSet<(ThreadKind, u64)>,
 }
 
 /// What a step wrote.
@@ -59,37 +70,94 @@ impl<'a> ProjectSync<'a> {
         reporter: &'a Reporter,
         report: &'a mut Report,
     ) -> Self {
-        Self { engine, forge, client, project, reporter, report, cap: None, committing: None }
+        Self {
+            engine,
+            forge,
+            client,
+            project,
+            reporter,
+            report,
+            cap: None,
+            committing: None,
+            bereaved: BTreeSet::new(),
+        }
     }
 
-    /// Reads what is new, or everything; what was fetched before a failure is kept.
-    pub(super) async fn run(mut self, full: bool) -> Result<()> {
-        let read = self.read(full).await;
+    /// Reads what there is; what was fetched before a failure is kept.
+    pub(super) async fn run(mut self, scope: Scope) -> Result<()> {
+        let read = self.read(scope).await;
+        let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
         read.and(committed)
     }
 
-    async fn read(&mut self, full: bool) -> Result<()> {
+    /// Reads issues and merge requests, by kind and number, again.
+    pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+        let read = self.read_again(threads).await;
+        let read = read.and(self.read_bereaved().await);
+        let committed = self.committed().await;
+        read.and(committed)?;
+        // A label or milestone may be as new as what has it.
+        if self.report.changes.total() > 0 { self.project_level().await } else { Ok(()) }
+    }
+
+    async fn read_bereaved(&mut self) -> Result<()> {
+        let bereaved: Vec<_> = std::mem::take(&mut self.bereaved).into_iter().take(MAX_BEREAVED).collect();
+        self.read_again(&bereaved).await
+    }
+
+    async fn read_again(&mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+        for (kind, iid) in threads {
+            let list = if *kind == ThreadKind::Issue { List::Issues } else { List::MergeRequests };
+            let key = format!("{}{iid}", kind.sigil());
+            let page = match self.client.thread_page(self.project, *kind, *iid).await {
+                Ok(page) => page,
+                Err(ForgeError::NotFound { .. }) => {
+                    self.bury_threads(list, move |known| known == key).await?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            self.report.confidential += page.confidential.len() as u64;
+            self.bury_confidential(&page.confidential).await?;
+            if page.threads.is_empty() {
+                self.bury_threads(list, move |known| known == key).await?;
+            }
+            for listing in page.threads {
+                match self.client.details(self.project, &listing).await {
+                    Ok(details) => self.commit(vec![details], None, page.forge_time).await?,
+                    Err(ForgeError::NotFound { .. }) => {
+                        let key = self::key(&listing);
+                        self.bury_threads(list, move |known| known == key).await?;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn read(&mut self, scope: Scope) -> Result<()> {
         let project = self.project.to_owned();
         let known = self
             .engine
             .ledger_step({
                 let project = project.clone();
                 move |ledger| {
-                    if full {
+                    if scope == Scope::Full {
                         ledger.reset_cursors(&project)?;
                     }
                     ledger.item(&project, ItemKind::Project, "project")
                 }
             })
             .await?;
-        let fresh = full || known.is_none();
+        let fresh = scope != Scope::New || known.is_none();
         if fresh {
             self.project_level().await?;
         }
         let before = self.report.changes.total();
         for list in List::of(self.forge.kind) {
-            self.threads(*list, full).await?;
+            self.threads(*list, scope).await?;
         }
         // Labels and milestones are asked for again when something moved: an unchanged project costs a request a list.
         if !fresh && self.report.changes.total() > before {
@@ -135,8 +203,8 @@ impl<'a> ProjectSync<'a> {
         Ok(())
     }
 
-    /// Everything that changed in one list since its cursor.
-    async fn threads(&mut self, list: List, full: bool) -> Result<()> {
+    /// What changed in one list since its cursor, or all of it.
+    async fn threads(&mut self, list: List, scope: Scope) -> Result<()> {
         let project = self.project.to_owned();
         let (cursor, etag) = self
             .engine
@@ -147,14 +215,15 @@ impl<'a> ProjectSync<'a> {
         let phase = format!("{} {}", self.project, list.name());
         self.reporter.phase(phase.clone(), None);
         // A step of a sync that was stopped may still have written a cursor; a full read begins at the beginning.
-        let cursor = cursor.filter(|_| !full);
-        let etag = etag.filter(|_| cursor.is_some());
-        let start = PageStart::Since { since: cursor.map(|cursor| cursor.updated_at), etag };
+        let cursor = cursor.filter(|_| scope != Scope::Full);
+        let from = cursor.filter(|_| scope == Scope::New);
+        let etag = etag.filter(|_| from.is_some());
+        let start = PageStart::Since { since: from.map(|cursor| cursor.updated_at), etag };
         let mut latest = cursor;
         let mut listed = Vec::new();
         let (client, path) = (self.client, self.project);
         let mut page = client.threads_page(path, list, &start).await.map_err(|error| self.explain(error))?;
-        let (whole, mut fetched) = (page.etag.take(), 0);
+        let (whole, mut fetched, began) = (page.etag.take(), 0, page.forge_time);
         self.reporter.phase(phase, page.total);
         loop {
             self.report.confidential += page.confidential.len() as u64;
@@ -168,7 +237,7 @@ impl<'a> ProjectSync<'a> {
                     None => Ok(None),
                 }
             };
-            let (following, done) = tokio::join!(following, self.page(list, page, full, &mut latest));
+            let (following, done) = tokio::join!(following, self.page(list, page, scope, &mut latest));
             fetched += done?;
             match following.map_err(|error| self.explain(error))? {
                 Some(next) => page = next,
@@ -176,11 +245,11 @@ impl<'a> ProjectSync<'a> {
             }
         }
         self.committed().await?;
-        if full {
-            self.bury_unlisted(list, listed).await?;
+        if scope != Scope::New {
+            self.bury_unlisted(list, listed, began).await?;
         }
         // Where all of the list is known, it need not be sent again while it stays as it is.
-        if let Some(etag) = whole.filter(|_| fetched == 0 && latest == cursor) {
+        if let Some(etag) = whole.filter(|_| scope == Scope::New && fetched == 0 && latest == cursor) {
             let project = self.project.to_owned();
             self.engine.ledger_step(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
         }
@@ -188,13 +257,13 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Reads what hangs on those of a page that changed; how many they are.
-    async fn page(&mut self, list: List, page: ThreadsPage, full: bool, latest: &mut Option<Cursor>) -> Result<u64> {
+    async fn page(&mut self, list: List, page: ThreadsPage, scope: Scope, latest: &mut Option<Cursor>) -> Result<u64> {
         let forge_time = page.forge_time;
         let margin = TOUCH_INTERVAL + CLOCK_SKEW;
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
         let end = page.threads.last().map(position);
         let all = page.threads.len() as u64;
-        let changed = if full { page.threads } else { self.changed(page.threads).await? };
+        let changed = if scope == Scope::Full { page.threads } else { self.changed(page.threads).await? };
         let fetching = changed.len() as u64;
         self.reporter.advance(all - fetching);
         let positions: Vec<Cursor> = changed.iter().map(position).collect();
@@ -314,10 +383,11 @@ impl<'a> ProjectSync<'a> {
         }
     }
 
-    /// A full list names everything there is: what the ledger has besides is gone.
-    async fn bury_unlisted(&mut self, list: List, listed: Vec<String>) -> Result<()> {
+    /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
+    /// read.
+    async fn bury_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
         let listed: HashSet<String> = listed.into_iter().collect();
-        self.bury_threads(list, move |key| !listed.contains(key)).await
+        self.bury(list, move |key| !listed.contains(key), Some(began)).await
     }
 
     /// An issue that has become confidential is gone for those who read here.
@@ -331,22 +401,43 @@ impl<'a> ProjectSync<'a> {
 
     /// Marks issues or merge requests of a list as gone, with their discussions.
     async fn bury_threads(&mut self, list: List, is_gone: impl Fn(&str) -> bool + Send + 'static) -> Result<()> {
-        let project = self.project.to_owned();
-        let gone = self
-            .engine
-            .ledger_step(move |ledger| {
-                let mut gone = Vec::new();
-                for kind in list.kinds() {
-                    for key in ledger.keys(&project, (*kind).into())? {
-                        if is_gone(&key) {
-                            gone.extend(ledger.thread(&project, &key)?.into_iter().map(|i| (i.project, i.kind, i.key)));
-                        }
+        self.bury(list, is_gone, None).await
+    }
+
+    /// Those that were fetched before a time of the forge, if one is given.
+    async fn bury(
+        &mut self,
+        list: List,
+        is_gone: impl Fn(&str) -> bool + Send + 'static,
+        fetched_before: Option<Timestamp>,
+    ) -> Result<()> {
+        let (project, engine) = (self.project.to_owned(), self.engine.clone());
+        let step = move || {
+            let (ledger, graph) = (engine.ledger(), engine.graph());
+            let mut gone = Vec::new();
+            let mut bereaved = BTreeSet::new();
+            for kind in list.kinds() {
+                for key in ledger.keys(&project, (*kind).into())? {
+                    if !is_gone(&key) {
+                        continue;
                     }
+                    let items = ledger.thread(&project, &key)?;
+                    if fetched_before.is_some_and(|before| items.iter().any(|item| item.fetched_at > before)) {
+                        continue;
+                    }
+                    gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
+                    let Some((kind, iid)) = number((*kind).into(), &key) else { continue };
+                    let id = ThreadId { project: project.clone(), kind, iid };
+                    bereaved.extend(graph.mentioning(&NodeId::Thread(id))?);
                 }
-                ledger.bury(&gone, Timestamp::now())
-            })
-            .await?;
+            }
+            let count = ledger.bury(&gone, Timestamp::now())?;
+            let still_there = bereaved.into_iter().filter(|item| item.0 == project && !gone.contains(item));
+            Ok((count, still_there.filter_map(|(_, kind, key)| number(kind, &key)).collect::<Vec<_>>()))
+        };
+        let (gone, bereaved) = self.engine.blocking(step).await?;
         self.report.gone += gone;
+        self.bereaved.extend(bereaved);
         Ok(())
     }
 
@@ -374,6 +465,16 @@ fn split(fetched: Vec<std::result::Result<Details, String>>) -> (Vec<Details>, H
 /// Its key in the ledger.
 fn key(listing: &ThreadListing) -> String {
     format!("{}{}", listing.kind.sigil(), listing.iid)
+}
+
+/// Kind and number of an issue or merge request, told from its kind and key in the ledger.
+fn number(kind: ItemKind, key: &str) -> Option<(ThreadKind, u64)> {
+    let kind = match kind {
+        ItemKind::Issue => ThreadKind::Issue,
+        ItemKind::MergeRequest => ThreadKind::MergeRequest,
+        _ => return None,
+    };
+    Some((kind, key.strip_prefix(kind.sigil())?.parse().ok()?))
 }
 
 fn position(listing: &ThreadListing) -> Cursor {

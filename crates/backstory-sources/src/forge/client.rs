@@ -160,6 +160,18 @@ impl Client {
         }
     }
 
+    /// One issue or merge request, as a page of the list says it, with the time of the forge; the page is empty if it is
+    /// gone. Where the forge numbers them together the kind is told by the answer.
+    ///
+    /// # Errors
+    /// As every request may fail.
+    pub async fn thread_page(&self, project: &str, kind: ThreadKind, iid: u64) -> Result<ThreadsPage, ForgeError> {
+        match self {
+            Self::GitLab(client) => client.page_with(project, kind, iid).await,
+            Self::GitHub(client) => client.page_with(project, iid).await,
+        }
+    }
+
     /// Reads what hangs on an issue or merge request: discussions, what it closes, who approved it.
     ///
     /// # Errors

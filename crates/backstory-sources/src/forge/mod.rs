@@ -11,6 +11,7 @@ mod parse;
 mod people;
 #[cfg(test)]
 mod stub;
+pub mod webhook;
 
 use std::{fmt, time::Duration};
 

@@ -1,6 +1,7 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
 mod chats;
+mod jobs;
 mod repositories;
 mod runs;
 mod schema;
@@ -20,6 +21,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, Trans
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
+pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};

@@ -137,6 +137,33 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE cursors ADD COLUMN etag TEXT;
     -- Which forge has the project, as JSON: kind and address; NULL for one that only its repository tells about.
     ALTER TABLE repositories ADD COLUMN forge TEXT;
+", "
+    -- What is to be done in the background, and what was.
+    CREATE TABLE jobs (
+        id          INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind        TEXT    NOT NULL CHECK (kind IN ('sync', 'reconcile', 'full', 'refetch')),
+        project     TEXT    NOT NULL,              -- full path
+        subject     TEXT    NOT NULL,              -- key of the issue or merge request; '' for the whole project
+        status      TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')),
+        attempts    INTEGER NOT NULL,
+        queued_at   INTEGER NOT NULL,              -- all times: ms since 1970
+        due_at      INTEGER NOT NULL,
+        started_at  INTEGER,
+        finished_at INTEGER,
+        error       TEXT,                          -- of the last attempt
+        summary     TEXT    NOT NULL DEFAULT '{}'  -- counts, as JSON
+    ) STRICT;
+    -- What waits need not wait twice.
+    CREATE UNIQUE INDEX jobs_queued ON jobs (kind, project, subject) WHERE status = 'queued';
+    CREATE INDEX jobs_of_project ON jobs (project, kind);
+    -- Webhooks that were received, so that one that is delivered again does nothing.
+    CREATE TABLE deliveries (
+        forge       TEXT    NOT NULL,              -- its address
+        id          TEXT    NOT NULL,
+        event       TEXT    NOT NULL,
+        received_at INTEGER NOT NULL,              -- ms since 1970
+        PRIMARY KEY (forge, id)
+    ) STRICT, WITHOUT ROWID;
 "];
 
 /// Newest schema version this program knows.

@@ -14,6 +14,7 @@ mod entity;
 mod eval;
 mod history;
 mod init;
+mod jobs;
 mod list;
 mod place;
 mod rebuild;
@@ -104,6 +105,7 @@ enum Command {
     Doctor(doctor::Args),
     Sync(sync::Args),
     SyncStatus(sync_status::Args),
+    Jobs(jobs::Args),
     Embed(embed::Args),
     List(list::Args),
     Count(count::Args),
@@ -200,6 +202,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Doctor(args) => doctor::run(session, &args).await,
         Command::Sync(args) => sync::run(session, &args).await,
         Command::SyncStatus(args) => sync_status::run(session, &args).await,
+        Command::Jobs(args) => jobs::run(session, &args).await,
         Command::Embed(args) => embed::run(session, &args).await,
         Command::List(args) => list::run(session, &args).await,
         Command::Count(args) => count::run(session, &args).await,

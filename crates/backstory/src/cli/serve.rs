@@ -5,12 +5,8 @@ use std::{
     time::Duration,
 };
 
-use backstory_engine::{
-    Engine,
-    error::ErrorKind,
-    task::{TaskKind, TaskStatus},
-};
-use tokio::net::TcpListener;
+use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
+use tokio::{net::TcpListener, sync::watch};
 
 use super::Session;
 use crate::{
@@ -22,7 +18,7 @@ use crate::{
     http::{self, Access},
 };
 
-/// Time between two looks for documents without vectors; nothing is read unless a task has ended in between.
+/// Time between two looks for documents without vectors; nothing is done unless something changed in between.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long to leave a provider alone that did not answer.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -114,11 +110,22 @@ impl Server {
         let announcement = directory.announce(&url, &config.digest)?;
         session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
         let embedding = tokio::spawn(embed_in_background(engine.clone()));
+        let (end, ended) = watch::channel(false);
+        let stopping = tokio::spawn(async move {
+            stop.await;
+            end.send_replace(true);
+            end.closed().await;
+        });
+        let working = tokio::spawn(work_in_background(engine.clone(), ended.clone()));
         let access = Access { token: config.server_token.secret.clone() };
-        let served = http::serve(engine, schema, listener, access, stop).await;
+        let served = http::serve(engine, schema, listener, access, http::until(ended)).await;
         embedding.abort();
+        // Without the sender the worker ends too, whatever became of the server.
+        stopping.abort();
+        let worked = working.await;
         drop(announcement);
-        Ok(served?)
+        served?;
+        worked.map_err(|error| Failure::new(ErrorKind::Internal, format!("the worker ended with a bug: {error}")))
     }
 }
 
@@ -149,6 +156,12 @@ async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> 
             "nothing is indexed yet; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge",
         );
     }
+    for (secret, (forge, _)) in session.config()?.webhook_secrets.iter().zip(session.config()?.forges()) {
+        if let Some(variable) = secret.missing() {
+            let url = config::address(forge);
+            session.terminal.note(format_args!("{variable} is not set: webhooks of {url} are refused"));
+        }
+    }
     for (forge, token) in session.config()?.forges() {
         if let Some(variable) = token.missing() {
             let url = config::address(forge);
@@ -160,17 +173,27 @@ async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> 
     Ok(())
 }
 
-/// Makes vectors whenever documents wait for them: at the start, and after every task that may have brought some.
+/// Does jobs until it is told to stop, also after the ledger could not be used for a while.
+async fn work_in_background(engine: Engine, mut stop: watch::Receiver<bool>) {
+    while let Err(error) = engine.work(stop.clone()).await {
+        tracing::error!(%error, "no jobs for now; trying again in {} s", PAUSE.as_secs());
+        let stopped = tokio::time::timeout(PAUSE, stop.wait_for(|stop| *stop)).await;
+        if stopped.is_ok() {
+            return;
+        }
+    }
+}
+
+/// Makes vectors whenever documents wait for them: at the start, and after whatever may have brought some.
 async fn embed_in_background(engine: Engine) {
     let mut looked = None;
     let mut look = tokio::time::interval(LOOK);
     loop {
         look.tick().await;
-        let tasks = engine.all_tasks();
-        if tasks.iter().any(|task| task.status == TaskStatus::Running) {
+        if engine.all_tasks().iter().any(|task| task.status == TaskStatus::Running) {
             continue;
         }
-        let newest = tasks.iter().filter(|task| task.kind != TaskKind::Embed).map(|task| task.id).max();
+        let Ok(newest) = engine.last_change().await else { continue };
         if looked == Some(newest) {
             continue;
         }

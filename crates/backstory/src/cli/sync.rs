@@ -19,9 +19,13 @@ const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 #[command(after_long_help = "\
 Examples:
   backstory sync
+  backstory sync --reconcile
   backstory sync --full
   backstory sync --project group/project")]
 pub(super) struct Args {
+    /// Compare everything that the forges list with what is known, read what differs, and drop what is gone
+    #[arg(long, conflicts_with = "full")]
+    reconcile: bool,
     /// Read everything again, and drop what is gone
     #[arg(long)]
     full: bool,
@@ -45,7 +49,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let config = session.config()?;
     let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
     repos::require_projects(session, &client, &args.projects).await?;
-    let variables = json!({ "projects": args.projects, "full": args.full, "force": args.force });
+    let variables = json!({ "projects": args.projects, "scope": scope(args), "force": args.force });
     let answer: Answer = client.run(SYNC, variables).await?;
     let mut summary = task::follow(&client, answer.sync).await?;
     let coverage = task::coverage(&client).await?;
@@ -58,12 +62,20 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
+fn scope(args: &Args) -> &'static str {
+    match args {
+        Args { full: true, .. } => "FULL",
+        Args { reconcile: true, .. } => "RECONCILE",
+        _ => "NEW",
+    }
+}
+
 /// Syncs one project and follows that; what it did.
 ///
 /// # Errors
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
-    let answer: Answer = client.run(SYNC, json!({ "projects": [project], "full": false, "force": false })).await?;
+    let answer: Answer = client.run(SYNC, json!({ "projects": [project], "scope": "NEW", "force": false })).await?;
     task::follow(client, answer.sync).await
 }
 

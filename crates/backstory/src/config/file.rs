@@ -11,11 +11,12 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    settings::{ForgeKind, Links, Ranking, Repositories, Snapshots},
+    settings::{ForgeKind, Links, Ranking, Repositories, Schedule, Snapshots},
     snapshot::MAX_KEPT,
     sources::forge::DEFAULT_REQUESTS_PER_SECOND,
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::SignedDuration;
 use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
@@ -33,7 +34,8 @@ const MAX_DIMENSION: usize = 16_384;
 const MAX_ANSWER_TOKENS: u32 = 32_000;
 /// Longest time that a language model may be given, in seconds.
 const MAX_ANSWER_TIME: u64 = 600;
-/// What each leg weighs unless configured otherwise.
+/// Longest time between two syncs of a schedule, in days.
+const MAX_DAYS: u64 = 366;
 /// What access tokens and keys begin with.
 const TOKEN_BEGINNINGS: [&str; 10] =
     ["glpat-", "gloas-", "gldt-", "glcbt-", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "xox"];
@@ -51,6 +53,7 @@ pub(super) struct File {
     pub(super) llm: Option<Llm>,
     pub(super) snapshots: Snapshots,
     pub(super) links: Links,
+    pub(super) schedule: Schedule,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -61,6 +64,7 @@ pub(super) struct Forge {
     pub(super) kind: ForgeKind,
     pub(super) base_url: Url,
     pub(super) token_env: Option<String>,
+    pub(super) webhook_secret_env: Option<String>,
     pub(super) projects: Vec<String>,
     pub(super) requests_per_second: u32,
 }
@@ -111,6 +115,8 @@ struct FileToml {
     #[serde(default)]
     links: LinksToml,
     #[serde(default)]
+    sync: SyncToml,
+    #[serde(default)]
     server: ServerToml,
 }
 
@@ -120,6 +126,7 @@ struct ForgeToml {
     kind: Spanned<String>,
     base_url: Spanned<String>,
     token_env: Option<Spanned<String>>,
+    webhook_secret_env: Option<Spanned<String>>,
     #[serde(default)]
     projects: Vec<Spanned<String>>,
     requests_per_second: Option<Spanned<u32>>,
@@ -197,6 +204,14 @@ struct LinksToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct SyncToml {
+    every_minutes: Option<Spanned<u64>>,
+    reconcile_hours: Option<Spanned<u64>>,
+    full_days: Option<Spanned<u64>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -228,6 +243,7 @@ impl File {
                 .bounded("keep", file.snapshots.keep, MAX_KEPT)?
                 .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
             links: source.links(&file.links)?,
+            schedule: source.schedule(file.sync)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
@@ -248,6 +264,7 @@ impl Source<'_> {
         };
         let base_url = self.address("base_url", &forge.base_url, example)?;
         let token_env = self.variable("token_env", forge.token_env)?;
+        let webhook_secret_env = self.variable("webhook_secret_env", forge.webhook_secret_env)?;
         let mut places = Vec::new();
         for project in forge.projects {
             let span = project.span();
@@ -271,7 +288,7 @@ impl Source<'_> {
             None => DEFAULT_REQUESTS_PER_SECOND,
         };
         let projects = places.iter().map(|(path, _)| path.clone()).collect();
-        Ok((Forge { kind, base_url, token_env, projects, requests_per_second }, places))
+        Ok((Forge { kind, base_url, token_env, webhook_secret_env, projects, requests_per_second }, places))
     }
 
     fn repositories(self, repositories: RepositoriesToml) -> Result<Repositories> {
@@ -407,6 +424,32 @@ impl Source<'_> {
             return Err(self.wrong(confidence.span(), what));
         }
         Ok(Links { confidence: *confidence.get_ref() })
+    }
+
+    fn schedule(self, sync: SyncToml) -> Result<Schedule> {
+        let usual = Schedule::default();
+        Ok(Schedule {
+            sync: self.every("every_minutes", sync.every_minutes, 60, usual.sync)?,
+            reconcile: self.every("reconcile_hours", sync.reconcile_hours, 60 * 60, usual.reconcile)?,
+            full: self.every("full_days", sync.full_days, 24 * 60 * 60, usual.full)?,
+        })
+    }
+
+    /// A time between two syncs, in units of so many seconds; 0 stands for never.
+    fn every(
+        self,
+        key: &str,
+        value: Option<Spanned<u64>>,
+        unit: u64,
+        usual: Option<SignedDuration>,
+    ) -> Result<Option<SignedDuration>> {
+        let Some(value) = value else { return Ok(usual) };
+        let max = MAX_DAYS * 24 * 60 * 60 / unit;
+        match *value.get_ref() {
+            0 => Ok(None),
+            count if count <= max => Ok(Some(SignedDuration::from_secs((count * unit).cast_signed()))),
+            count => Err(self.wrong(value.span(), format!("{key} is {count}; it must be 0 (never) to {max}"))),
+        }
     }
 
     fn ranking(self, search: &SearchToml) -> Result<Ranking> {

@@ -12,6 +12,7 @@ mod edge;
 mod evaluation;
 mod guard;
 mod issue;
+mod job;
 mod limits;
 mod loaders;
 mod merge_request;

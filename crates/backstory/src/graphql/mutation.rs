@@ -1,13 +1,14 @@
 //! Work to be done.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::{SyncRequest, repository::AddRequest};
+use backstory_engine::{Scope, SyncRequest, repository::AddRequest};
 
 use super::{
     chat::{self, Chat, Message},
+    job::{self, Job},
     loaders,
-    names::{Forge, Projection},
-    page::QUERY,
+    names::{Forge, JobKind, Projection, SyncScope},
+    page::{self, QUERY},
     repository::{self, Repository},
     snapshot::{self, Snapshot},
     summary::{self, Summary},
@@ -28,16 +29,41 @@ impl Mutation {
         #[graphql(desc = "Full paths of projects; all that are configured or were added if absent or empty.")] projects: Option<
             Vec<String>,
         >,
-        #[graphql(desc = "Whether to read everything again, not only what is new.", default_with = "Some(false)")]
-        full: Option<bool>,
+        #[graphql(desc = "How much of them to read.", default_with = "Some(SyncScope::New)")] scope: Option<SyncScope>,
         #[graphql(desc = "Whether to stop a sync that is at work.", default_with = "Some(false)")] force: Option<bool>,
     ) -> Result<Task> {
         let request = SyncRequest {
             projects: projects.unwrap_or_default(),
-            full: full.unwrap_or(false),
+            scope: scope.map_or(Scope::New, Scope::from),
             force: force.unwrap_or(false),
         };
         Ok(loaders::engine(ctx)?.start_sync(request).await?.into())
+    }
+
+    /// Puts a job into the queue of the server that has the stores, which does it as soon as it can; one that waits there
+    /// already is done at once instead.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn queue_job(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full path of the project.")] project: String,
+        #[graphql(
+            desc = "What to do; `REFETCH` is asked for by webhooks alone.",
+            default_with = "Some(JobKind::Sync)"
+        )]
+        kind: Option<JobKind>,
+    ) -> Result<Job> {
+        let kind = kind.unwrap_or(JobKind::Sync);
+        if kind == JobKind::Refetch {
+            return Err(page::invalid("only webhooks ask for REFETCH; write SYNC, RECONCILE or FULL").into());
+        }
+        Ok(loaders::engine(ctx)?.queue_job(kind.into(), &project).await?.into())
+    }
+
+    /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn cancel_job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
+        Ok(loaders::engine(ctx)?.cancel_job(job::number(&id)?).await?.into())
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.

@@ -1,7 +1,7 @@
 //! The enumerations of the API: those of the model and the engine, under the same names.
 
 use async_graphql::Enum;
-use backstory_engine::{Projection as EngineProjection, graph::Direction, model, search, task};
+use backstory_engine::{Projection as EngineProjection, Scope, graph::Direction, ledger, model, search, task};
 
 /// Kind of a forge.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -13,6 +13,48 @@ pub(crate) enum Forge {
     /// GitHub, its enterprise cloud or a server.
     #[graphql(name = "GITHUB")]
     GitHub,
+}
+
+/// How much a sync reads.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "Scope")]
+pub(crate) enum SyncScope {
+    /// What changed since the last sync, by the forge's word.
+    New,
+    /// Everything that the forge lists, and of that what differs from what is known; what it does not list is gone.
+    Reconcile,
+    /// Everything, again.
+    Full,
+}
+
+/// What a job does.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::JobKind")]
+pub(crate) enum JobKind {
+    /// Reads what is new.
+    Sync,
+    /// Compares everything that the forge lists with what is known, and reads what differs.
+    Reconcile,
+    /// Reads everything again.
+    Full,
+    /// Reads one issue or merge request again.
+    Refetch,
+}
+
+/// How a job stands.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::JobStatus")]
+pub(crate) enum JobStatus {
+    /// Waits for its turn, or for its next attempt.
+    Queued,
+    /// At work.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Given up after an error.
+    Failed,
+    /// Somebody did not want it any more.
+    Cancelled,
 }
 
 /// Where an issue or merge request stands.

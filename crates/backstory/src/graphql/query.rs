@@ -10,9 +10,10 @@ use super::{
     conversation::Discussion,
     evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair, RecoveredLinks},
     issue::Issue,
+    job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{SearchLeg, SearchMode},
+    names::{JobStatus, SearchLeg, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
@@ -403,6 +404,24 @@ impl Query {
     #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
         Ok(Digest::from(loaders::engine(ctx)?.digest().await?))
+    }
+
+    /// A job of the queue, or one that was done.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
+        Ok(loaders::engine(ctx)?.job(job::number(&id)?).await?.into())
+    }
+
+    /// The jobs that a server has in its queue and those that it did, newest first.
+    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn jobs(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, at most 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Those with smaller numbers than this one.")] before: Option<ID>,
+        #[graphql(desc = "Those that stand so.")] status: Option<JobStatus>,
+    ) -> Result<Vec<Job>> {
+        job::list(ctx, first, before, status).await
     }
 
     /// A task of this process; null if there is none of that number, or it ended long ago.

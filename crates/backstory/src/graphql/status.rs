@@ -112,7 +112,7 @@ pub(crate) struct SyncStatus {
 pub(crate) struct SyncRun {
     /// Its number in the ledger.
     id: ID,
-    /// What was asked for: `sync` or `sync --full`.
+    /// What was asked for: `sync`, `sync --reconcile` or `sync --full`.
     command: String,
     /// When it began.
     started_at: DateTime,

@@ -4,14 +4,17 @@ use std::time::Duration;
 
 use async_graphql::{Context, ID, Result, Subscription as GraphQlSubscription};
 use backstory_engine::{
+    Engine,
     error::{Error, ErrorKind},
-    task::TaskStatus,
+    ledger,
+    task::{Progress, TaskStatus},
 };
 use futures::{Stream, stream};
 use tokio::sync::watch;
 
 use super::{
     chat::{self, AnswerPart},
+    job::{self, Job},
     loaders,
     task::{self, Task},
 };
@@ -38,6 +41,17 @@ impl Subscription {
         Ok(stream::unfold(Watch::First(task), Watch::next))
     }
 
+    /// A job as it is now, and again whenever it has changed, at most ten times a second, until it has ended.
+    async fn job_progress(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Its number.")] id: ID,
+    ) -> Result<impl Stream<Item = Result<Job>> + use<>> {
+        let engine = loaders::engine(ctx)?.clone();
+        let first = engine.job(job::number(&id)?).await?;
+        Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
+    }
+
     /// Asks in a conversation, like `sendMessage`, and tells the answer as it is made: each statement as soon as it has
     /// been checked against what it cites, then the message that is kept.
     async fn answer(
@@ -55,7 +69,38 @@ impl Subscription {
     }
 }
 
-/// How far the telling is.
+/// How far the telling of a job is.
+enum Follow {
+    /// Nothing has been told.
+    First(ledger::Job),
+    /// It had not ended when it was last told of, as it was and as far as it was then.
+    Told(ledger::Job, Option<Progress>),
+    /// The end has been told.
+    Ended,
+}
+
+impl Follow {
+    async fn next(self, engine: Engine) -> Option<(Result<Job>, Self)> {
+        let progress = |job: &ledger::Job| engine.task_of_job(job.id).map(|task| task.progress);
+        let job = match self {
+            Self::First(job) => job,
+            Self::Told(told, far) => loop {
+                tokio::time::sleep(INTERVAL).await;
+                match engine.job(told.id).await {
+                    Ok(job) if job == told && progress(&job) == far => {}
+                    Ok(job) => break job,
+                    Err(error) => return Some((Err(error.into()), Self::Ended)),
+                }
+            },
+            Self::Ended => return None,
+        };
+        let is_open = matches!(job.status, ledger::JobStatus::Queued | ledger::JobStatus::Running);
+        let next = if is_open { Self::Told(job.clone(), progress(&job)) } else { Self::Ended };
+        Some((Ok(job.into()), next))
+    }
+}
+
+/// How far the telling of a task is.
 enum Watch {
     /// Nothing has been told.
     First(watch::Receiver<backstory_engine::task::Task>),

@@ -7,7 +7,9 @@ use super::client::{Client, below};
 use crate::forge::{
     Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage,
     http::{Answer, Shape},
-    paging::{NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, malformed, next_page, take_items, window},
+    paging::{
+        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, malformed, next_page, page_of, take_items, window,
+    },
 };
 
 impl Client {
@@ -28,6 +30,13 @@ impl Client {
                 Err(ForgeError::Config("GitHub has no keyset paging".to_owned()))
             }
         }
+    }
+
+    /// The page of the list that has one issue or pull request alone.
+    pub(crate) async fn page_with(&self, project: &str, number: u64) -> Result<ThreadsPage, ForgeError> {
+        let answer = self.object(project, &["issues", &number.to_string()]).await?;
+        let item = listing(answer.json).map_err(|missing| malformed(&answer.url, missing))?;
+        Ok(page_of(vec![item], None, None, answer.time))
     }
 }
 

@@ -24,6 +24,15 @@ impl Client {
     ) -> Result<ThreadsPage, ForgeError> {
         List { client: self, project, kind }.page(from).await
     }
+
+    /// The page of the list that has one issue or merge request alone; an empty one if it is gone.
+    pub(crate) async fn page_with(&self, project: &str, kind: ThreadKind, iid: u64) -> Result<ThreadsPage, ForgeError> {
+        let list = List { client: self, project, kind };
+        // Asked for by itself it would come in another shape.
+        let mut answer = list.ask(None, PER_PAGE_TEXT, &[("iids[]", &iid.to_string())]).await?;
+        let items = read(kind, &mut answer)?;
+        Ok(page_of(items, None, None, answer.time))
+    }
 }
 
 /// The list of a project's issues or merge requests.

@@ -1,0 +1,372 @@
+//! The worker: does the jobs of the ledger, and puts those into it that a schedule asks for.
+//!
+//! Two go on at a time: one that reads projects, and one that reads single issues and merge requests again, which
+//! somebody waits for. When both have read the same, the ledger keeps what was written last; the next sync reads again
+//! whatever changed in the minute before it was read, so an older answer does not stay.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use backstory_model::id::{NodeId, ThreadId, ThreadKind};
+use backstory_sources::forge::webhook::{self, Announcement, Changed};
+use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
+use jiff::{SignedDuration, Timestamp};
+use reqwest::header::HeaderMap;
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    settings::{Forge, ForgeKind, Schedule},
+    sync::{Scope, SyncRequest},
+    task::{Task, TaskKind, TaskStatus},
+};
+
+/// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often a job is tried before it is given up.
+const MAX_ATTEMPTS: u32 = 5;
+/// Wait before the second attempt; each further wait is twice as long,
+const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(10);
+/// and at most this.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(15);
+/// Issues and merge requests that are read again at once.
+const BATCH: usize = 25;
+/// Jobs that read whole projects.
+const WHOLE: [JobKind; 3] = [JobKind::Sync, JobKind::Reconcile, JobKind::Full];
+
+/// What the worker and those who give it work share.
+#[derive(Default)]
+pub(crate) struct Work {
+    /// Somebody has put a job into the queue.
+    waiting: Notify,
+    /// The tasks that do jobs, by the jobs' numbers.
+    tasks: Mutex<HashMap<i64, u64>>,
+}
+
+/// What became of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// What it is about will be read again.
+    Queued,
+    /// It was delivered before.
+    Known,
+    /// It is about nothing that is read here.
+    Ignored,
+}
+
+impl Engine {
+    /// Does jobs as they become due, until `stop` is true. A job that is at work then is put back into the queue, with
+    /// what it has committed kept.
+    ///
+    /// # Errors
+    /// The ledger cannot be read or written.
+    pub async fn work(&self, mut stop: watch::Receiver<bool>) -> Result<()> {
+        let now = Timestamp::now();
+        self.ledger_step(move |ledger| {
+            ledger.resume_jobs(now)?;
+            ledger.prune_jobs(now)
+        })
+        .await?;
+        let mut single_stop = stop.clone();
+        tokio::try_join!(self.whole_projects(&mut stop), self.single_threads(&mut single_stop)).map(|_| ())
+    }
+
+    /// Puts a job into the queue; the job that waits there now.
+    ///
+    /// # Errors
+    /// The project is not known.
+    pub async fn queue_job(&self, kind: JobKind, project: &str) -> Result<Job> {
+        if !self.known_projects().await?.contains(project) {
+            return Err(Error::invalid(format!(
+                "{project} is not known; 'backstory repos' and the configuration name those that are"
+            )));
+        }
+        let new = NewJob { kind, project: project.to_owned(), subject: String::new() };
+        let now = Timestamp::now();
+        let job = self
+            .ledger_step(move |ledger| {
+                let id = ledger.queue_job(&new, now, now)?;
+                ledger.prune_jobs(now)?;
+                ledger.job(id)
+            })
+            .await?;
+        self.0.work.waiting.notify_waiters();
+        job.ok_or_else(|| Error::internal("a job that was just queued is not there"))
+    }
+
+    /// Cancels a job that waits, or stops it if it reads a whole project; what it has read is kept.
+    ///
+    /// # Errors
+    /// There is no such job, or it has ended, or cannot be stopped.
+    pub async fn cancel_job(&self, id: i64) -> Result<Job> {
+        let cancelled = self.ledger_step(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
+        if !cancelled {
+            let job = self.job(id).await?;
+            let task = self.task_of(id);
+            match (job.status, task) {
+                (JobStatus::Running, Some(task)) => {
+                    self.ledger_step(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
+                        .await?;
+                    self.tasks().stop(task);
+                }
+                (status, _) => {
+                    let message = format!(
+                        "job {id} is {}; only one that waits or reads a whole project can be cancelled",
+                        status.as_str()
+                    );
+                    return Err(Error::new(ErrorKind::Conflict, message));
+                }
+            }
+        }
+        self.job(id).await
+    }
+
+    /// A job.
+    ///
+    /// # Errors
+    /// There is none with that number.
+    pub async fn job(&self, id: i64) -> Result<Job> {
+        let job = self.ledger_step(move |ledger| ledger.job(id)).await?;
+        job.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
+        })
+    }
+
+    /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
+        self.ledger_step(move |ledger| ledger.jobs(status, before, limit)).await
+    }
+
+    /// The task that does a job now, if it reads a whole project.
+    pub fn task_of_job(&self, id: i64) -> Option<Task> {
+        self.task(self.task_of(id)?)
+    }
+
+    fn task_of(&self, job: i64) -> Option<u64> {
+        self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(&job).copied()
+    }
+
+    /// Takes in a webhook: when this returns it is on record, and so is what must be done about it.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
+    /// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may;
+    /// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
+    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
+        let now = Timestamp::now();
+        let secrets =
+            || self.settings().forges.iter().filter(|forge| forge.kind == kind && forge.webhook_secret.is_some());
+        if secrets().next().is_none() {
+            let message = format!("no [[forge]] of this kind names the variable of a secret as webhook_secret_env");
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        let knows = |forge: &&Forge| {
+            forge.webhook_secret.as_ref().is_some_and(|secret| webhook::is_genuine(kind, secret, headers, body, now))
+        };
+        // Every secret is tried: how long that takes must not tell which is whose.
+        let senders: Vec<&Forge> = secrets().filter(knows).collect();
+        let Some(sender) = senders.first() else {
+            return Err(Error::new(
+                ErrorKind::Unauthenticated,
+                "the webhook does not show the secret of a forge that is configured",
+            ));
+        };
+        let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
+            .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
+        let forges = self.forges().await?;
+        let is_read = |changed: &Changed| {
+            let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
+            senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
+        };
+        let job = changed.filter(is_read).map(job_for);
+        let delivery = Delivery { forge: sender.web_url(), id: delivery, event };
+        let received = if job.is_some() { Received::Queued } else { Received::Ignored };
+        let new = self.ledger_step(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
+        self.0.work.waiting.notify_waiters();
+        Ok(if new { received } else { Received::Known })
+    }
+}
+
+/// What must be done about a change.
+fn job_for(changed: Changed) -> NewJob {
+    match changed {
+        Changed::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: String::new() },
+        Changed::Thread { project, kind, iid } => {
+            NewJob { kind: JobKind::Refetch, project, subject: format!("{}{iid}", kind.sigil()) }
+        }
+    }
+}
+
+impl Engine {
+    /// Waits until there may be something to do; false if it is time to stop.
+    async fn wait(&self, stop: &mut watch::Receiver<bool>) -> bool {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = self.0.work.waiting.notified() => {}
+            // Whoever would say so is gone: that says it too.
+            _ = stop.wait_for(|stop| *stop) => return false,
+        }
+        !*stop.borrow()
+    }
+
+    async fn whole_projects(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
+        loop {
+            self.schedule().await?;
+            let now = Timestamp::now();
+            let due = self.ledger_step(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
+            // A sync that somebody started by hand is in the way; it ends sooner or later.
+            let is_free =
+                !self.all_tasks().iter().any(|task| task.status == TaskStatus::Running && task.kind == TaskKind::Sync);
+            match due.into_iter().next().filter(|_| is_free) {
+                Some(job) => self.do_whole(job, stop).await?,
+                None if self.wait(stop).await => {}
+                None => return Ok(()),
+            }
+            if *stop.borrow() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn do_whole(&self, job: Job, stop: &mut watch::Receiver<bool>) -> Result<()> {
+        let (id, attempts) = (job.id, job.attempts + 1);
+        if self.ledger_step(move |ledger| ledger.begin_jobs(&[id], Timestamp::now())).await?.is_empty() {
+            return Ok(());
+        }
+        let scope = match job.job.kind {
+            JobKind::Reconcile => Scope::Reconcile,
+            JobKind::Full => Scope::Full,
+            JobKind::Sync | JobKind::Refetch => Scope::New,
+        };
+        let request = SyncRequest { projects: vec![job.job.project], scope, force: false };
+        let outcome = match self.start_sync(request).await {
+            Ok(task) => {
+                self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, task.id);
+                let outcome = self.outcome_of(task.id, attempts, stop).await;
+                self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                outcome
+            }
+            Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,
+            Err(error) => failed(&error, attempts),
+        };
+        self.ledger_step(move |ledger| ledger.end_jobs(&[id], &outcome, Timestamp::now())).await
+    }
+
+    /// Waits for a task, or stops it when everything stops.
+    async fn outcome_of(&self, task: u64, attempts: u32, stop: &mut watch::Receiver<bool>) -> Outcome {
+        let Some(mut watched) = self.watch_task(task) else { return Outcome::Interrupted };
+        let ended = tokio::select! {
+            ended = watched.wait_for(|task| task.status != TaskStatus::Running) => ended.ok().map(|task| task.clone()),
+            _ = stop.wait_for(|stop| *stop) => None,
+        };
+        match ended {
+            None => {
+                self.tasks().stop(task);
+                Outcome::Interrupted
+            }
+            Some(Task { error: Some(error), .. }) => failed(&error, attempts),
+            Some(task) => Outcome::Succeeded(task.summary),
+        }
+    }
+
+    async fn single_threads(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
+        loop {
+            let now = Timestamp::now();
+            let due = self.ledger_step(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
+            let together = together(due);
+            if together.is_empty() {
+                if !self.wait(stop).await {
+                    return Ok(());
+                }
+                continue;
+            }
+            self.do_single(together, stop).await?;
+            if *stop.borrow() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn do_single(&self, jobs: Vec<Job>, stop: &mut watch::Receiver<bool>) -> Result<()> {
+        let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
+        let begun = self.ledger_step(move |ledger| ledger.begin_jobs(&ids, Timestamp::now())).await?;
+        let jobs: Vec<Job> = jobs.into_iter().filter(|job| begun.contains(&job.id)).collect();
+        let Some(first) = jobs.first() else { return Ok(()) };
+        let attempts = first.attempts + 1;
+        let threads: Vec<(ThreadKind, u64)> =
+            jobs.iter().filter_map(|job| thread(&job.job)).map(|id| (id.kind, id.iid)).collect();
+        let outcome = tokio::select! {
+            done = self.refetch(&first.job.project, &threads) => match done {
+                Ok(summary) => Outcome::Succeeded(summary),
+                Err(error) => failed(&error, attempts),
+            },
+            _ = stop.wait_for(|stop| *stop) => Outcome::Interrupted,
+        };
+        self.ledger_step(move |ledger| ledger.end_jobs(&begun, &outcome, Timestamp::now())).await
+    }
+
+    /// Puts what the schedule asks for into the queue, each with the time when it is due.
+    async fn schedule(&self) -> Result<()> {
+        let Schedule { sync, reconcile, full } = self.settings().schedule;
+        let projects = self.known_projects().await?;
+        let now = Timestamp::now();
+        self.ledger_step(move |ledger| {
+            for project in &projects {
+                for (kind, every) in [(JobKind::Sync, sync), (JobKind::Reconcile, reconcile), (JobKind::Full, full)] {
+                    let Some(every) = every else { continue };
+                    let next = now.checked_add(every).unwrap_or(now);
+                    let due_at = match ledger.newest_job(kind, project)? {
+                        Some(job) if job.status == JobStatus::Running => continue,
+                        // Waiting longer than it ever should: the clock or the schedule was changed.
+                        Some(job) if job.status == JobStatus::Queued && job.due_at <= next => continue,
+                        Some(job) if job.status == JobStatus::Queued => next,
+                        Some(job) => job.started_at.and_then(|at| at.checked_add(every).ok()).unwrap_or(now).min(next),
+                        // The first sync reads everything.
+                        None if kind == JobKind::Sync => now,
+                        None => next,
+                    };
+                    let new = NewJob { kind, project: project.clone(), subject: String::new() };
+                    ledger.queue_job(&new, due_at, now)?;
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// The first jobs that can be done at once: of one project; one that has failed goes alone, so that it fails no other.
+fn together(due: Vec<Job>) -> Vec<Job> {
+    let Some(first) = due.first().cloned() else { return due };
+    if first.attempts > 0 {
+        return vec![first];
+    }
+    due.into_iter().filter(|job| job.attempts == 0 && job.job.project == first.job.project).collect()
+}
+
+fn thread(job: &NewJob) -> Option<ThreadId> {
+    match format!("{}{}", job.project, job.subject).parse() {
+        Ok(NodeId::Thread(thread)) => Some(thread),
+        _ => None,
+    }
+}
+
+/// Whether and when to try again after a failure.
+fn failed(error: &Error, attempts: u32) -> Outcome {
+    let is_passing =
+        matches!(error.kind, ErrorKind::Upstream | ErrorKind::Timeout | ErrorKind::Conflict | ErrorKind::Internal);
+    let error = error.to_string();
+    if !is_passing || attempts >= MAX_ATTEMPTS {
+        return Outcome::Failed(error);
+    }
+    let wait = (1..attempts).fold(FIRST_WAIT, |wait, _| wait.saturating_add(wait)).min(LONGEST_WAIT);
+    let now = Timestamp::now();
+    Outcome::Again { error, due_at: now.checked_add(wait).unwrap_or(now) }
+}

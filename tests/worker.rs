@@ -1,0 +1,260 @@
+//! What a server does by itself: webhooks, the schedule, jobs, and how it ends.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Fault, Forge, Sandbox, Server, eventually, signal};
+
+const SECRET: &str = "hook-secret";
+
+/// A project that was read, whose forge may send webhooks.
+fn hooked(forge: &Forge) -> Sandbox {
+    let mut sandbox = Sandbox::new(forge);
+    sandbox.configure("webhook_secret_env = \"HOOK_SECRET\"\n");
+    sandbox.set("HOOK_SECRET", SECRET);
+    sandbox.run(&["sync"]).ok();
+    sandbox
+}
+
+struct Hooks<'a> {
+    server: &'a Server,
+    http: Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl<'a> Hooks<'a> {
+    fn of(server: &'a Server) -> Self {
+        let http = Client::builder().no_proxy().build().unwrap();
+        Self { server, http, runtime: tokio::runtime::Runtime::new().unwrap() }
+    }
+
+    fn post(&self, forge: &str, headers: &[(&str, &str)], body: String) -> (StatusCode, Value) {
+        let request = self.http.post(format!("{}/webhooks/{forge}", self.server.url)).body(body);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        self.runtime.block_on(async {
+            let response = request.send().await.unwrap();
+            (response.status(), response.json().await.unwrap())
+        })
+    }
+
+    /// Delivers a payload as a GitLab does.
+    fn deliver(&self, id: &str, secret: &str, payload: &Value) -> (StatusCode, Value) {
+        let headers = [("x-gitlab-token", secret), ("idempotency-key", id), ("x-gitlab-event", "Note Hook")];
+        self.post("gitlab", &headers, payload.to_string())
+    }
+
+    fn accepted(&self, id: &str, payload: &Value) -> String {
+        let (status, answer) = self.deliver(id, SECRET, payload);
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer["status"].as_str().unwrap().to_owned()
+    }
+}
+
+fn note_on_issue(iid: u64) -> Value {
+    json!({"object_kind": "note", "project": {"path_with_namespace": "acme/shop"}, "issue": {"iid": iid}})
+}
+
+fn jobs(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.run(&["jobs", "list", "--json"]).ok().json().as_array().unwrap().clone()
+}
+
+/// Kind, subject and status of every job, oldest first.
+fn told(sandbox: &Sandbox) -> Vec<String> {
+    let word = |job: &Value, key: &str| job[key].as_str().unwrap_or("-").to_lowercase();
+    let line = |job: &Value| format!("{} {} {}", word(job, "kind"), word(job, "subject"), word(job, "status"));
+    jobs(sandbox).iter().rev().map(line).collect()
+}
+
+fn is_found(sandbox: &Sandbox, word: &str) -> bool {
+    let found = sandbox.run(&["search", word, "--mode", "lexical", "--json"]).ok().json();
+    !found["hits"].as_array().unwrap().is_empty()
+}
+
+fn digest(sandbox: &Sandbox) -> String {
+    sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
+}
+
+#[test]
+fn a_webhook_has_its_issue_read_again_once() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    let hooks = Hooks::of(&server);
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
+    let asked = Instant::now();
+    assert_eq!(hooks.accepted("one", &note_on_issue(2)), "queued");
+    let answered = asked.elapsed();
+    assert!(answered < Duration::from_secs(1), "{answered:?}");
+    eventually("the note", || is_found(&sandbox, "quokka"));
+    assert_eq!(hooks.accepted("one", &note_on_issue(2)), "known", "it was delivered again");
+    eventually("the end of the job", || told(&sandbox) == ["refetch #2 succeeded"]);
+    assert_eq!(jobs(&sandbox)[0]["summary"]["changed"]["discussion"], 1);
+    // The graph is what a first sync makes of it.
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn a_webhook_tells_that_something_is_gone() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    forge.delete("acme/shop#2");
+    assert_eq!(Hooks::of(&server).accepted("one", &note_on_issue(2)), "queued");
+    eventually("the end of the issue", || sandbox.run(&["show", "#2"]).code == 1);
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn a_webhook_that_is_not_genuine_does_nothing() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    let hooks = Hooks::of(&server);
+    let (status, answer) = hooks.deliver("one", "wrong", &note_on_issue(2));
+    assert_eq!(
+        (status, &answer["errors"][0]["extensions"]["code"]),
+        (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED"))
+    );
+    let (status, answer) = hooks.deliver("two", SECRET, &json!("no object"));
+    assert_eq!((status, &answer["status"]), (StatusCode::OK, &json!("ignored")));
+    let elsewhere =
+        json!({"object_kind": "note", "project": {"path_with_namespace": "acme/other"}, "issue": {"iid": 1}});
+    assert_eq!(hooks.accepted("three", &elsewhere), "ignored");
+    assert_eq!(hooks.post("github", &[], "{}".to_owned()).0, StatusCode::NOT_FOUND, "no GitHub is configured");
+    let broken = hooks.post("gitlab", &[("x-gitlab-token", SECRET)], "no JSON".to_owned());
+    assert_eq!(broken.0, StatusCode::BAD_REQUEST);
+    assert_eq!(told(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn a_push_has_the_project_synced() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
+    let push = json!({"object_kind": "push", "project": {"path_with_namespace": "acme/shop"}});
+    assert_eq!(Hooks::of(&server).accepted("one", &push), "queued");
+    eventually("the sync", || told(&sandbox) == ["sync - succeeded"]);
+    assert!(is_found(&sandbox, "quokka"));
+}
+
+#[test]
+fn a_reconciliation_finds_what_no_sync_can() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    forge.advance(3600);
+    forge.note_unseen("acme/shop#2", "carol", "The quokka migration plan was approved.");
+    forge.delete("acme/shop#1");
+    sandbox.run(&["sync"]).ok();
+    assert!(!is_found(&sandbox, "quokka"), "the forge does not say that the issue changed");
+    forge.asked();
+    let server = sandbox.serve();
+    sandbox.run(&["jobs", "start", "reconcile", "acme/shop"]).ok();
+    eventually("the reconciliation", || told(&sandbox) == ["reconcile - succeeded"]);
+    drop(server);
+    let asked = forge.asked();
+    assert!(!asked.iter().any(|request| request.contains("/issues/3/")), "what is known is not read again: {asked:?}");
+    assert!(is_found(&sandbox, "quokka"));
+    assert_eq!(sandbox.run(&["show", "#1"]).code, 1);
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn the_schedule_begins_with_a_sync_and_queues_the_rest() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    let config = std::fs::read_to_string(sandbox.path().join("backstory.toml")).unwrap();
+    sandbox.write_config(
+        &config.replace("every_minutes = 0, reconcile_hours = 0", "every_minutes = 10, reconcile_hours = 24"),
+    );
+    let server = sandbox.serve();
+    let expected = ["sync - succeeded", "reconcile - queued", "sync - queued"];
+    eventually("the schedule", || told(&sandbox) == expected);
+    assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
+    let jobs = jobs(&sandbox);
+    let at = |job: &Value, key: &str| job[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let wait = at(&jobs[0], "due_at").duration_since(at(&jobs[2], "started_at"));
+    assert_eq!(wait.as_mins(), 10);
+    // A job that waits can be cancelled, and is not done; the schedule puts the next one into the queue.
+    let id = jobs[1]["id"].as_str().unwrap();
+    assert_eq!(sandbox.run(&["jobs", "cancel", id]).ok().stdout, format!("Job {id} is cancelled\n"));
+    let error = sandbox.run(&["jobs", "cancel", id]);
+    assert!(error.error(1).contains("is cancelled"), "{error:?}");
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn a_job_at_work_when_the_server_ends_is_done_by_the_next() {
+    for how in ["TERM", "KILL"] {
+        let forge = Forge::start();
+        let sandbox = Sandbox::synced(&forge);
+        forge.advance(3600);
+        forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
+        forge.asked();
+        forge.hold();
+        let server = sandbox.serve();
+        sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
+        eventually("the forge being asked", || forge.was_asked());
+        assert_eq!(told(&sandbox), ["sync - running"]);
+        let ended = Instant::now();
+        if how == "TERM" {
+            assert_eq!(server.stop().0, Some(0));
+            assert!(ended.elapsed() < Duration::from_secs(10), "{:?}", ended.elapsed());
+            assert_eq!(told(&sandbox), ["sync - queued"]);
+        } else {
+            signal(server.pid(), how);
+            drop(server);
+        }
+        forge.release();
+        let _server = sandbox.serve();
+        eventually("the sync", || told(&sandbox) == ["sync - succeeded"]);
+        assert_eq!(jobs(&sandbox)[0]["attempts"], 1, "being interrupted is no attempt");
+        assert!(is_found(&sandbox, "quokka"));
+    }
+}
+
+#[test]
+fn a_job_at_work_can_be_stopped() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let _server = sandbox.serve();
+    forge.asked();
+    forge.hold();
+    sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
+    eventually("the forge being asked", || forge.was_asked());
+    let id = jobs(&sandbox)[0]["id"].as_str().unwrap().to_owned();
+    sandbox.run(&["jobs", "cancel", &id]).ok();
+    forge.release();
+    assert_eq!(told(&sandbox), ["sync - cancelled"]);
+    sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
+    eventually("another sync", || told(&sandbox) == ["sync - cancelled", "sync - succeeded"]);
+}
+
+#[test]
+fn a_failure_that_will_not_pass_is_not_tried_again() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    let server = sandbox.serve();
+    forge.fail(Fault::Status(401), "/api/v4/", 1);
+    assert_eq!(Hooks::of(&server).accepted("one", &note_on_issue(2)), "queued");
+    eventually("the end of the job", || told(&sandbox) == ["refetch #2 failed"]);
+    let job = &jobs(&sandbox)[0];
+    assert_eq!(job["attempts"], 1);
+    assert!(job["error"].as_str().unwrap().contains("refuses the token"), "{job}");
+    // What failed is asked for again by the next webhook.
+    assert_eq!(Hooks::of(&server).accepted("two", &note_on_issue(2)), "queued");
+    eventually("the other job", || told(&sandbox) == ["refetch #2 failed", "refetch #2 succeeded"]);
+}
+
+#[test]
+fn without_a_server_nothing_is_put_into_the_queue() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let refused = sandbox.run(&["jobs", "start", "sync", "acme/shop"]);
+    assert!(refused.error(1).contains("start 'backstory serve'"), "{refused:?}");
+    assert_eq!(sandbox.run(&["jobs", "list"]).ok().stdout, "No jobs; 'backstory serve' has some as soon as it runs.\n");
+}
