@@ -21,9 +21,14 @@ fn digest(sandbox: &Sandbox) -> String {
     sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
 }
 
+/// Everything in the graph of a data directory, a line each.
+pub(crate) fn lines(data: &std::path::Path) -> BTreeSet<String> {
+    let graph = Graph::open(&Generations::open(data.join("graph")).unwrap().current()).unwrap();
+    graph.statements().map(Result::unwrap).collect()
+}
+
 /// Subject, property and object of everything in the graph of a data directory.
 pub(crate) fn statements(data: &std::path::Path) -> Vec<[String; 3]> {
-    let graph = Graph::open(&Generations::open(data.join("graph")).unwrap().current()).unwrap();
     let triple = |line: String| {
         let mut parts = line.splitn(3, ' ');
         let (subject, property) = (parts.next().unwrap().to_owned(), parts.next().unwrap().to_owned());
@@ -31,7 +36,7 @@ pub(crate) fn statements(data: &std::path::Path) -> Vec<[String; 3]> {
         let (object, _graph) = parts.next().unwrap().rsplit_once(' ').unwrap();
         [subject, property, object.to_owned()]
     };
-    graph.statements().map(|statement| triple(statement.unwrap())).collect()
+    lines(data).into_iter().map(triple).collect()
 }
 
 /// What the two forges must say alike: no discussions, which GitHub has only on diffs, none of what it does not tell

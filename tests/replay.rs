@@ -20,17 +20,17 @@ use serde_json::Value;
 
 use crate::{github::statements, support::settings};
 
-const PROJECT: &str = "bitcoin-core/secp256k1";
+pub(crate) const PROJECT: &str = "bitcoin-core/secp256k1";
 
 /// The stand-in, stopped when dropped.
-struct Replay {
+pub(crate) struct Replay {
     child: Child,
     url: String,
 }
 
 impl Replay {
     /// Starts it, or `None` if it is not there.
-    fn start(options: &[&str]) -> Option<Self> {
+    pub(crate) fn start(options: &[&str]) -> Option<Self> {
         let directory = PathBuf::from(std::env::var_os("BACKSTORY_FORGE_REPLAY")?);
         let mut child = Command::new("python3")
             .arg(directory.join("forge_replay.py"))
@@ -45,6 +45,11 @@ impl Replay {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").expect("it says where it listens").to_owned();
         Some(Self { child, url })
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     fn get(&self, path: &str) -> Value {
@@ -77,12 +82,12 @@ impl Drop for Replay {
 }
 
 /// A configuration and a data directory for one replay.
-struct Setup {
+pub(crate) struct Setup {
     directory: tempfile::TempDir,
 }
 
 impl Setup {
-    fn new(replay: &Replay, requests_per_second: u32) -> Self {
+    pub(crate) fn new(replay: &Replay, requests_per_second: u32) -> Self {
         Self::of("gitlab", &replay.url, requests_per_second)
     }
 
@@ -101,11 +106,11 @@ impl Setup {
         Self { directory }
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backstory"));
         command
             .current_dir(self.path())
@@ -116,22 +121,26 @@ impl Setup {
     }
 
     /// Runs a command that must succeed; its JSON.
-    fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let output = self.command(args).arg("--json").output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         self.json(&["check", "--digest"])["digest"].as_str().unwrap().to_owned()
     }
 }
 
-/// The digest of an undisturbed sync. Addresses are part of the graph, so it holds for this server only.
-fn reference_digest(replay: &Replay) -> String {
+/// A data directory after an undisturbed sync. Addresses are part of the graph, so it holds for this server only.
+pub(crate) fn reference(replay: &Replay) -> Setup {
     let setup = Setup::new(replay, 0);
     setup.json(&["sync"]);
-    setup.digest()
+    setup
+}
+
+fn reference_digest(replay: &Replay) -> String {
+    reference(replay).digest()
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) struct ProjectSync<'a> {
     /// What is written while the next is fetched.
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
-    /// close an issue.
+    /// close an issue, a note that an issue was mentioned in another.
     bereaved: BTreeSet<(ThreadKind, u64)>,
 }
 
@@ -426,14 +426,14 @@ impl<'a> ProjectSync<'a> {
                         continue;
                     }
                     gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
-                    let Some((kind, iid)) = number((*kind).into(), &key) else { continue };
+                    let Some((kind, iid)) = number(&key) else { continue };
                     let id = ThreadId { project: project.clone(), kind, iid };
                     bereaved.extend(graph.mentioning(&NodeId::Thread(id))?);
                 }
             }
             let count = ledger.bury(&gone, Timestamp::now())?;
             let still_there = bereaved.into_iter().filter(|item| item.0 == project && !gone.contains(item));
-            Ok((count, still_there.filter_map(|(_, kind, key)| number(kind, &key)).collect::<Vec<_>>()))
+            Ok((count, still_there.filter_map(|(_, _, key)| number(&key)).collect::<Vec<_>>()))
         };
         let (gone, bereaved) = self.engine.blocking(step).await?;
         self.report.gone += gone;
@@ -467,14 +467,11 @@ fn key(listing: &ThreadListing) -> String {
     format!("{}{}", listing.kind.sigil(), listing.iid)
 }
 
-/// Kind and number of an issue or merge request, told from its kind and key in the ledger.
-fn number(kind: ItemKind, key: &str) -> Option<(ThreadKind, u64)> {
-    let kind = match kind {
-        ItemKind::Issue => ThreadKind::Issue,
-        ItemKind::MergeRequest => ThreadKind::MergeRequest,
-        _ => return None,
-    };
-    Some((kind, key.strip_prefix(kind.sigil())?.parse().ok()?))
+/// Kind and number of the issue or merge request that an item is or belongs to, told from its key in the ledger.
+fn number(key: &str) -> Option<(ThreadKind, u64)> {
+    let (thread, _discussion) = key.split_once('~').unwrap_or((key, ""));
+    let kinds = [ThreadKind::Issue, ThreadKind::MergeRequest];
+    kinds.into_iter().find_map(|kind| Some((kind, thread.strip_prefix(kind.sigil())?.parse().ok()?)))
 }
 
 fn position(listing: &ThreadListing) -> Cursor {
