@@ -13,6 +13,7 @@ mod cli_serve;
 mod cli_why;
 mod config;
 mod context;
+mod durability;
 mod embed;
 mod github;
 mod graphql;

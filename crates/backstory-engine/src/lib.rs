@@ -118,7 +118,7 @@ impl Engine {
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
         let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-        let (index, known) = open_index(&indexes, tag, &mut notices).await?;
+        let (index, known) = open_index(&indexes, tag, ledger.last_seq()?, &mut notices).await?;
         if let Some(old) = index.model_changed() {
             notices.push(format!(
                 "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
@@ -341,6 +341,10 @@ impl Engine {
     }
 }
 
+/// What is said of a projection that has changes which the ledger has not.
+const SET_BACK: &str =
+    "has more than the ledger, which must have been replaced by an older one, and is made anew from it";
+
 type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
 
 fn open_stores(directory: &Path) -> Result<Opened> {
@@ -348,11 +352,15 @@ fn open_stores(directory: &Path) -> Result<Opened> {
     let ledger = Ledger::open(&directory.join("ledger.sqlite"))?;
     let graphs = generations(directory.join("graph"))?;
     let graph = match Graph::open(&graphs.current()) {
+        Ok(graph) if graph.applied_seq()? > ledger.last_seq()? => {
+            drop(graph);
+            notices.push(format!("the graph {SET_BACK}"));
+            Graph::open(&fresh_generation(&graphs)?)?
+        }
         Ok(graph) => graph,
         Err(GraphError::Damaged(reason)) => {
             notices.push(format!("the graph could not be opened and is made anew from the ledger: {reason}"));
-            let fresh = fresh_generation(&graphs)?;
-            Graph::open(&fresh)?
+            Graph::open(&fresh_generation(&graphs)?)?
         }
         Err(error) => return Err(error.into()),
     };
@@ -384,15 +392,18 @@ fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
 async fn open_index(
     indexes: &Generations,
     tag: ModelTag,
+    last_seq: u64,
     notices: &mut Vec<String>,
 ) -> Result<(Index, Option<Vectors>)> {
     let old = indexes.current();
     match Index::open(&old, tag.clone()).await {
+        Ok(index) if index.applied_seq().await? <= last_seq => return Ok((index, None)),
+        Ok(_) => notices.push(format!("the index {SET_BACK}")),
         Err(error @ (IndexError::Damaged { .. } | IndexError::Outdated { .. })) => {
             notices.push(format!("the index is made anew from the ledger: {error}"));
-            let known = Vectors::open(&old, &tag).await.ok().flatten();
-            Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
         }
-        other => Ok((other?, None)),
+        Err(error) => return Err(error.into()),
     }
+    let known = Vectors::open(&old, &tag).await.ok().flatten();
+    Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
 }

@@ -1,0 +1,323 @@
+//! Whatever happens to a process or to its files, the next one opens, reads on, and ends with the graph of a first sync.
+//!
+//! `BACKSTORY_KILLS` says how many processes are killed (200).
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant, SystemTime},
+};
+
+use backstory_engine::ledger::{JobKind, Ledger, NewJob};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::support::{Fault, Fixture, Forge, Sandbox, eventually};
+
+/// Kills unless the environment says otherwise.
+const USUAL: usize = 200;
+/// Kills between two comparisons with a first sync.
+const BETWEEN: usize = 8;
+/// Longest time to the first answer after a kill.
+const RESTART: Duration = Duration::from_secs(5);
+/// What is killed: everything that writes.
+const COMMANDS: [&[&str]; 8] = [
+    &["sync"],
+    &["sync", "--reconcile"],
+    &["sync", "--full"],
+    &["sync", "--force"],
+    &["embed"],
+    &["rebuild", "graph"],
+    &["rebuild", "index"],
+    &["serve", "--listen", "127.0.0.1:0"],
+];
+
+fn kills() -> usize {
+    std::env::var("BACKSTORY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL)
+}
+
+/// A forge and a repository that somebody writes to, and a data directory that is to follow.
+struct World {
+    forge: Forge,
+    repository: Fixture,
+    sandbox: Sandbox,
+    random: fastrand::Rng,
+    turn: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let (forge, mut repository) = (Forge::start(), Fixture::new());
+        repository.write("lib.rs", "/// Sums.\nfn sum(a: u8, b: u8) -> u8 {\n    a + b\n}\n");
+        repository.commit("Sum\n\nSee #2.");
+        let sandbox = Self::cold(&forge, &repository);
+        Self { forge, repository, sandbox, random: fastrand::Rng::with_seed(seed), turn: 0 }
+    }
+
+    /// A data directory that has read everything once.
+    fn cold(forge: &Forge, repository: &Fixture) -> Sandbox {
+        let sandbox = Sandbox::new(forge);
+        let path = repository.path().display().to_string();
+        sandbox.run(&["add", &path, "--name", "acme/shop"]).ok();
+        sandbox.run(&["sync"]).ok();
+        sandbox
+    }
+
+    fn digest(sandbox: &Sandbox) -> String {
+        sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
+    }
+
+    /// Somebody writes something.
+    fn write(&mut self) {
+        self.turn += 1;
+        let turn = self.turn;
+        let thread = ["acme/shop#2", "acme/shop#3", "acme/shop#5"][self.random.usize(..3)];
+        self.forge.advance(self.random.i64(1..200));
+        match self.random.u8(..6) {
+            0 => drop(self.forge.discuss(thread, "carol", &format!("Said in turn {turn}, see #1."))),
+            1 => self.forge.edit_title(thread, &format!("Renamed in turn {turn}")),
+            2 => self.forge.add_label(thread, "bug"),
+            3 => drop(self.forge.new_issue("acme/shop", "bob", &format!("New in turn {turn}"), "See !7.")),
+            4 => self.forge.edit_description(thread, &format!("Described in turn {turn}; closes #1.")),
+            _ => {
+                self.repository.write("turn.rs", format!("fn turn_{turn}() {{}}\n"));
+                self.repository.commit(&format!("Turn {turn}"));
+            }
+        }
+    }
+
+    /// Begins something and kills it at any time.
+    fn kill_one(&mut self) {
+        let command = COMMANDS[self.random.usize(..COMMANDS.len())];
+        if self.random.u8(..4) == 0 {
+            let faults = [Fault::RateLimited, Fault::Status(502), Fault::Truncated, Fault::Reset];
+            self.forge.fail(faults[self.random.usize(..faults.len())], "/api/v4/", 2);
+        }
+        let mut child = self.sandbox.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // A process takes some 200 ms to open its stores; what comes after that is no longer than as much again.
+        std::thread::park_timeout(Duration::from_micros(self.random.u64(20_000..600_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// The next process opens quickly, reads on, and knows what a first sync knows.
+    #[track_caller]
+    fn recover(&self) {
+        let begun = Instant::now();
+        self.sandbox.run(&["count", "issues"]).ok();
+        assert!(begun.elapsed() < RESTART, "{:?} until the first answer", begun.elapsed());
+        self.sandbox.run(&["sync"]).ok();
+        self.compare();
+    }
+
+    #[track_caller]
+    fn compare(&self) {
+        let cold = Self::cold(&self.forge, &self.repository);
+        assert_eq!(Self::digest(&self.sandbox), Self::digest(&cold));
+        let counts = |sandbox: &Sandbox| sandbox.run(&["count", "--json"]).ok().json();
+        assert_eq!(counts(&self.sandbox), counts(&cold), "nothing is lost or doubled");
+        assert_eq!(self.sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+    }
+}
+
+/// A share of all kills.
+fn fire(seed: u64, share: usize) {
+    let mut world = World::new(seed);
+    let mut left = kills().div_ceil(share);
+    while left > 0 {
+        for _ in 0..left.min(BETWEEN) {
+            world.write();
+            world.kill_one();
+        }
+        left = left.saturating_sub(BETWEEN);
+        world.recover();
+    }
+}
+
+// Two, as they mostly wait for processes.
+#[test]
+fn killed_at_any_time_the_next_process_goes_on() {
+    fire(1, 2);
+}
+
+#[test]
+fn killed_at_any_other_time_the_next_process_goes_on() {
+    fire(2, 2);
+}
+
+/// Files of a store in the directories that are in use, those written last first.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    fn collect(directory: &Path, found: &mut Vec<(SystemTime, PathBuf)>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, found);
+            } else {
+                found.push((fs::metadata(&path).unwrap().modified().unwrap(), path));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(directory, &mut found);
+    found.sort();
+    found.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+fn damage(path: &Path, how: &str) {
+    let long = fs::metadata(path).unwrap().len();
+    match how {
+        "removed" => fs::remove_file(path).unwrap(),
+        "cut in half" => fs::File::options().write(true).open(path).unwrap().set_len(long / 2).unwrap(),
+        _ => fs::write(path, vec![0; usize::try_from(long).unwrap()]).unwrap(),
+    }
+}
+
+#[test]
+fn a_projection_with_a_damaged_file_is_made_anew() {
+    let world = World::new(3);
+    world.sandbox.run(&["embed"]).ok();
+    for store in ["graph", "index"] {
+        for how in ["removed", "cut in half", "zeroed"] {
+            for newest in 0..3 {
+                let directory = world.sandbox.data().join(store);
+                let Some(path) =
+                    files(&directory).into_iter().filter(|path| path.parent() != Some(&directory)).nth(newest)
+                else {
+                    continue;
+                };
+                damage(&path, how);
+                let output = world.sandbox.run(&["sync"]);
+                assert_eq!(output.code, 0, "{} {how}: {output:?}", path.display());
+                world.compare();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ledger_with_a_damaged_file_says_so_or_goes_on() {
+    for (file, how) in [
+        ("ledger.sqlite", "zeroed"),
+        ("ledger.sqlite", "cut in half"),
+        ("ledger.sqlite-wal", "zeroed"),
+        ("ledger.sqlite-wal", "cut in half"),
+    ] {
+        let mut world = World::new(4);
+        // A log is only there while somebody has not ended well.
+        world.write();
+        let mut child =
+            world.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).spawn().unwrap();
+        eventually("the server", || world.sandbox.data().join("server.json").exists());
+        world.sandbox.run(&["sync"]).ok();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        damage(&world.sandbox.data().join(file), how);
+        let output = world.sandbox.run(&["sync"]);
+        if output.code != 0 {
+            assert!(output.error(1).contains("restore it from a backup, or move it away"), "{file} {how}: {output:?}");
+            for file in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"] {
+                let _ = fs::remove_file(world.sandbox.data().join(file));
+            }
+            let path = world.repository.path().display().to_string();
+            world.sandbox.run(&["add", &path, "--name", "acme/shop"]).ok();
+            world.sandbox.run(&["sync"]).ok();
+        }
+        world.compare();
+    }
+}
+
+#[test]
+fn a_ledger_that_went_back_takes_the_projections_with_it() {
+    let mut world = World::new(5);
+    let ledger = world.sandbox.data().join("ledger.sqlite");
+    let old = fs::read(&ledger).unwrap();
+    for _ in 0..10 {
+        world.write();
+    }
+    world.sandbox.run(&["sync"]).ok();
+    fs::write(&ledger, old).unwrap();
+    let output = world.sandbox.run(&["sync"]).ok();
+    assert!(output.stderr.contains("made anew"), "{output:?}");
+    world.compare();
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let mut world = World::new(6);
+    let mut failed = 0;
+    for blocks in [1, 8, 64, 256, 1024] {
+        world.write();
+        // No file may become longer than that; a process that would make it so is told, not killed.
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let program = world.sandbox.command(&[]).get_program().to_owned();
+        let mut command = Command::new("sh");
+        let sync = world.sandbox.command(&["sync", "--full"]);
+        command.args(["-c", &limited]).arg(&program).args(sync.get_args()).current_dir(world.sandbox.path());
+        command.env_clear().envs(sync.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = world.sandbox.output(&command.output().unwrap());
+        if output.code != 0 {
+            assert!(output.stderr.contains("error: "), "{blocks}: {output:?}");
+            failed += 1;
+        }
+        world.recover();
+    }
+    assert!(failed > 0, "the disk was never full");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_told() {
+    let world = World::new(7);
+    let open = |path: &Path, mode: u32| {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(world.sandbox.path(), 0o755);
+    open(&world.sandbox.data(), 0o555);
+    let sync = world.sandbox.command(&["sync"]);
+    // Somebody who is not root, whom permissions do not stop.
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--clear-groups"]).arg(sync.get_program()).args(sync.get_args());
+    command.current_dir(world.sandbox.path()).env_clear();
+    command.envs(sync.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Ok(output) = command.output() {
+        let output = world.sandbox.output(&output);
+        assert!(output.error(3).contains("cannot be used"), "{output:?}");
+    }
+    open(&world.sandbox.data(), 0o700);
+    world.recover();
+}
+
+#[test]
+fn a_clock_that_went_back_does_not_stop_the_schedule() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
+    let later = Timestamp::now() + SignedDuration::from_hours(24 * 365);
+    let sync = NewJob { kind: JobKind::Sync, project: "acme/shop".to_owned(), subject: String::new() };
+    ledger.queue_job(&sync, later, later).unwrap();
+    drop(ledger);
+    let config = fs::read_to_string(sandbox.path().join("backstory.toml")).unwrap();
+    sandbox.write_config(&config.replace("every_minutes = 0", "every_minutes = 10"));
+    let _server = sandbox.serve();
+    let due = || {
+        let jobs = sandbox.run(&["jobs", "list", "--json"]).ok().json();
+        jobs[0]["due_at"].as_str().unwrap().parse::<Timestamp>().unwrap()
+    };
+    eventually("a nearer time", || due() <= Timestamp::now() + SignedDuration::from_mins(10));
+}
+
+#[test]
+fn of_two_processes_that_start_at_once_one_waits_for_the_other() {
+    let mut world = World::new(8);
+    for _ in 0..5 {
+        world.write();
+        let started: Vec<_> = (0..4)
+            .map(|_| world.sandbox.command(&["sync"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+            .collect();
+        let ended: Vec<_> =
+            started.into_iter().map(|child| world.sandbox.output(&child.wait_with_output().unwrap())).collect();
+        assert!(ended.iter().any(|output| output.code == 0), "{ended:?}");
+        assert!(ended.iter().all(|output| output.code == 0 || output.stderr.contains("is using")), "{ended:?}");
+    }
+    world.recover();
+}
