@@ -63,6 +63,7 @@ impl From<LedgerError> for Error {
     fn from(error: LedgerError) -> Self {
         let kind = match error {
             LedgerError::Newer { .. } => ErrorKind::Newer,
+            LedgerError::Backup { .. } => ErrorKind::Configuration,
             LedgerError::Damaged { .. } | LedgerError::Sqlite(_) | LedgerError::Payload { .. } => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())

@@ -2,6 +2,7 @@
 //! or a terminal.
 
 pub mod ask;
+pub mod backup;
 pub mod chat;
 pub mod check;
 pub mod code;
@@ -26,6 +27,7 @@ pub mod task;
 pub mod tokens;
 pub mod trace;
 mod transport;
+pub mod vitals;
 pub mod worker;
 
 use std::{
@@ -59,6 +61,7 @@ pub use backstory_store::{graph, index, ledger};
 pub use rebuild::Projection;
 pub use sync::{Scope, SyncRequest};
 
+use backup::RESTORED;
 use embed::Embedder;
 use error::{Error, ErrorKind, Result};
 use llm::ChatModel;
@@ -66,6 +69,8 @@ use rerank::Reranker;
 use settings::Settings;
 use task::{Reporter, Task, Tasks};
 
+/// The ledger's file, in the data directory.
+const LEDGER: &str = "ledger.sqlite";
 /// Longest time a query of the graph may take.
 const QUERY_TIME: Duration = Duration::from_secs(10);
 
@@ -118,7 +123,13 @@ impl Engine {
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
         let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-        let (index, known) = open_index(&indexes, tag, ledger.last_seq()?, &mut notices).await?;
+        let restored = data_dir.join(RESTORED);
+        let newest = if restored.exists() { None } else { Some(ledger.last_seq()?) };
+        let (index, known) = open_index(&indexes, tag, newest, &mut notices).await?;
+        if restored.exists() {
+            std::fs::remove_file(&restored)
+                .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
+        }
         if let Some(old) = index.model_changed() {
             notices.push(format!(
                 "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
@@ -349,10 +360,11 @@ type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
 
 fn open_stores(directory: &Path) -> Result<Opened> {
     let mut notices = Vec::new();
-    let ledger = Ledger::open(&directory.join("ledger.sqlite"))?;
+    let ledger = Ledger::open(&directory.join(LEDGER))?;
+    let restored = directory.join(RESTORED).exists();
     let graphs = generations(directory.join("graph"))?;
     let graph = match Graph::open(&graphs.current()) {
-        Ok(graph) if graph.applied_seq()? > ledger.last_seq()? => {
+        Ok(graph) if restored || graph.applied_seq()? > ledger.last_seq()? => {
             drop(graph);
             notices.push(format!("the graph {SET_BACK}"));
             Graph::open(&fresh_generation(&graphs)?)?
@@ -388,17 +400,24 @@ fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
     fresh().map_err(|error| Error::internal(format!("a store cannot be made anew: {error}")))
 }
 
-/// The index; one that cannot be used is replaced by an empty one, and what vectors it has are handed over.
+/// The index; one that cannot be used, or has changes after the `newest`, or any if that is `None`, is replaced by an
+/// empty one, and what vectors it has are handed over.
 async fn open_index(
     indexes: &Generations,
     tag: ModelTag,
-    last_seq: u64,
+    newest: Option<u64>,
     notices: &mut Vec<String>,
 ) -> Result<(Index, Option<Vectors>)> {
     let old = indexes.current();
     match Index::open(&old, tag.clone()).await {
-        Ok(index) if index.applied_seq().await? <= last_seq => return Ok((index, None)),
-        Ok(_) => notices.push(format!("the index {SET_BACK}")),
+        Ok(index) => {
+            let applied = index.applied_seq().await?;
+            // An empty one is as good as new.
+            if applied == 0 || newest.is_some_and(|newest| applied <= newest) {
+                return Ok((index, None));
+            }
+            notices.push(format!("the index {SET_BACK}"));
+        }
         Err(error @ (IndexError::Damaged { .. } | IndexError::Outdated { .. })) => {
             notices.push(format!("the index is made anew from the ledger: {error}"));
         }

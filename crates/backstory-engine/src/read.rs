@@ -81,13 +81,28 @@ pub struct ProjectStatus {
     pub merge_requests: Option<Cursor>,
 }
 
+/// How fresh a project is, and how much of it is known.
+#[derive(Clone, Debug)]
+pub struct Freshness {
+    /// Full path.
+    pub project: String,
+    /// When the last sync that read it to the end began.
+    pub synced_at: Option<Timestamp>,
+    /// Issues that are known.
+    pub issues: u64,
+    /// Merge requests that are known.
+    pub merge_requests: u64,
+}
+
 /// How the stores stand towards the forges and each other.
 #[derive(Clone, Debug)]
 pub struct SyncStatus {
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
-    /// Every project.
+    /// Every project of a forge.
     pub projects: Vec<ProjectStatus>,
+    /// Every project.
+    pub freshness: Vec<Freshness>,
     /// Newest change in the ledger.
     pub ledger_seq: u64,
     /// Newest change in the graph.
@@ -251,6 +266,7 @@ impl Engine {
     /// Where everything stands.
     pub async fn sync_status(&self, runs: usize) -> Result<SyncStatus> {
         let forges = self.forges().await?;
+        let known = self.known_projects().await?;
         let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
         let projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
         let graph = self.graph();
@@ -263,7 +279,14 @@ impl Engine {
                 let (issues, merge_requests) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
                 Ok(ProjectStatus { issues, merge_requests, project })
             };
+            let counts = ledger.counts()?;
+            let fresh = |project: String| -> std::result::Result<_, LedgerError> {
+                let count = |kind| counts.get(&(project.clone(), kind)).copied().unwrap_or(0);
+                let (issues, merge_requests) = (count(ItemKind::Issue), count(ItemKind::MergeRequest));
+                Ok(Freshness { synced_at: ledger.synced_at(&project)?, issues, merge_requests, project })
+            };
             Ok(SyncStatus {
+                freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,
                 runs: ledger.runs(runs.min(MAX_PAGE))?,
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
                 ledger_seq: ledger.last_seq()?,

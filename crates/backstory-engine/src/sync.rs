@@ -67,6 +67,10 @@ struct Report {
     retries: u64,
     projects: u64,
     repositories: u64,
+    /// Of which projects something was read to the end, the forge or the repository,
+    read: BTreeSet<String>,
+    /// and of which something could not be.
+    unread: BTreeSet<String>,
 }
 
 impl Report {
@@ -127,6 +131,7 @@ impl Engine {
     async fn sync(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
         let wanted = |project: &str| request.projects.is_empty() || request.projects.iter().any(|p| p == project);
         let mut failed = None;
+        let began = Timestamp::now();
         for forge in &self.forges().await? {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
@@ -138,13 +143,21 @@ impl Engine {
                 // What was committed before a failure is projected all the same.
                 self.catch_up(Some(reporter)).await?;
                 match result {
-                    Ok(()) => report.projects += 1,
+                    Ok(()) => {
+                        report.projects += 1;
+                        report.read.insert(project.clone());
+                    }
                     // One project that cannot be read does not keep the others, and their code, from being read.
-                    Err(error) => failed = failed.or(Some(error)),
+                    Err(error) => {
+                        report.unread.insert(project.clone());
+                        failed = failed.or(Some(error));
+                    }
                 }
             }
         }
         let read = self.sync_repositories(request, reporter, report).await;
+        let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
+        self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
         failed.map_or(Ok(()), Err).and(read)?;
         if report.changes.total() > 0 {
             reporter.phase("optimising the index", None);
@@ -232,6 +245,7 @@ impl Engine {
             match done {
                 Ok(done) => {
                     report.repositories += 1;
+                    report.read.insert(project);
                     report.changes.add(&done.changes);
                     report.gone += done.gone;
                     for (rule, count) in done.redactions {
@@ -243,6 +257,7 @@ impl Engine {
                     if is_new {
                         self.forget_failed(&project).await?;
                     }
+                    report.unread.insert(project.clone());
                     let named = error.message.starts_with(&format!("{project} "));
                     let message = if named { error.message } else { format!("{project}: {error}") };
                     failed.get_or_insert(Error::new(error.kind, message));

@@ -7,6 +7,7 @@
 //! 415 not JSON, 503 too many connections.
 
 mod access;
+mod metrics;
 mod page;
 mod socket;
 mod webhooks;
@@ -49,6 +50,7 @@ struct App {
     engine: Engine,
     schema: Schema,
     rules: Arc<access::Rules>,
+    requests: metrics::Requests,
     sockets: socket::Sockets,
 }
 
@@ -67,7 +69,8 @@ pub(crate) async fn serve(
     let address = listener.local_addr().map_err(failed)?;
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
-    let app = App { engine, schema, rules: Arc::new(rules), sockets: socket::Sockets::new(stopped.clone()) };
+    let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
+    let app = App { engine, schema, rules: Arc::new(rules), requests, sockets };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
@@ -109,6 +112,7 @@ fn router(app: App) -> Router {
         .route("/graphql", post(graphql).get(page::graphiql))
         .route("/graphql/assets/{file}", get(page::asset))
         .route(socket::PATH, get(socket::upgrade))
+        .route("/metrics", get(metrics::answer))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing here; see /graphql") })
         .method_not_allowed_fallback(|| async {
@@ -120,7 +124,8 @@ fn router(app: App) -> Router {
         .route("/webhooks/github", post(webhooks::github))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
         .route("/healthz", get(health))
-        .layer(middleware::from_fn(log))
+        .route("/readyz", get(ready))
+        .layer(middleware::from_fn_with_state(app.clone(), log))
         .with_state(app)
 }
 
@@ -180,6 +185,18 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
+/// Whether it can answer questions: every store can be read.
+async fn ready(State(app): State<App>) -> std::result::Result<Json<serde_json::Value>, Refusal> {
+    match app.engine.sync_status(0).await {
+        Ok(status) => Ok(Json(json!({ "status": "ready", "changes": status.ledger_seq }))),
+        Err(error) => {
+            tracing::error!(%error, "not ready");
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error_table::code(error.kind), error.message))
+        }
+    }
+}
+
+/// Whether the process is alive and has its ledger.
 async fn health(State(app): State<App>) -> std::result::Result<Json<serde_json::Value>, Refusal> {
     match app.engine.last_change().await {
         Ok(_) => Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))),
@@ -190,11 +207,12 @@ async fn health(State(app): State<App>) -> std::result::Result<Json<serde_json::
     }
 }
 
-async fn log(request: axum::extract::Request, next: middleware::Next) -> Response {
+async fn log(State(app): State<App>, request: axum::extract::Request, next: middleware::Next) -> Response {
     let started = std::time::Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let response = next.run(request).await;
-    let status = response.status().as_u16();
-    tracing::debug!(%method, path, status, ms = started.elapsed().as_millis(), "answered a request");
+    let (status, took) = (response.status(), started.elapsed());
+    app.requests.observe(&path, status, took);
+    tracing::debug!(%method, path, status = status.as_u16(), ms = took.as_millis(), "answered a request");
     response
 }

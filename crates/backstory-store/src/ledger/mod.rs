@@ -17,7 +17,7 @@ use std::{
 
 use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
@@ -55,6 +55,14 @@ pub enum LedgerError {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
+        reason: String,
+    },
+    /// A copy could not be written.
+    #[error("the copy {path} cannot be written: {reason}; name a file that is not there yet, on a disk with room")]
+    Backup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
         reason: String,
     },
     /// SQLite refused.
@@ -159,6 +167,8 @@ impl Changes {
 #[derive(Clone, Debug)]
 pub struct Ledger {
     connection: Arc<Mutex<Connection>>,
+    /// The file; `None` in memory.
+    path: Option<PathBuf>,
 }
 
 impl Ledger {
@@ -167,7 +177,8 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is no ledger, or was written by a newer backstory.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Connection::open(path).map_err(LedgerError::from).and_then(Self::prepare).map_err(|error| match error {
+        let opened = Connection::open(path).map_err(LedgerError::from);
+        opened.and_then(|connection| Self::prepare(connection, Some(path.to_owned()))).map_err(|error| match error {
             LedgerError::Sqlite(error)
                 if matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) =>
             {
@@ -182,16 +193,16 @@ impl Ledger {
     /// # Errors
     /// SQLite could not be started.
     pub fn in_memory() -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open_in_memory()?)
+        Self::prepare(Connection::open_in_memory()?, None)
     }
 
-    fn prepare(mut connection: Connection) -> Result<Self, LedgerError> {
+    fn prepare(mut connection: Connection, path: Option<PathBuf>) -> Result<Self, LedgerError> {
         connection.busy_timeout(std::time::Duration::from_secs(10))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         schema::migrate(&mut connection)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), path })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -467,6 +478,25 @@ impl Ledger {
     /// SQLite refused.
     pub fn reset_cursors(&self, project: &str) -> Result<(), LedgerError> {
         self.lock().execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+        Ok(())
+    }
+
+    /// Writes a copy, as of now, to a file that is not there yet. Others read and write meanwhile.
+    ///
+    /// # Errors
+    /// The file is there or cannot be written, or SQLite refused.
+    pub fn backup(&self, to: &Path) -> Result<(), LedgerError> {
+        let refused = |reason: String| LedgerError::Backup { path: to.to_owned(), reason };
+        let name = to.to_str().ok_or_else(|| refused("its path is not UTF-8".to_owned()))?;
+        if to.exists() {
+            return Err(refused("it is there already".to_owned()));
+        }
+        // Through a connection of its own, which waits for nobody and keeps nobody waiting.
+        let connection = match &self.path {
+            Some(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+            None => return Err(refused("a ledger in memory has no file".to_owned())),
+        };
+        connection.execute("VACUUM INTO ?1", [name]).map_err(|error| refused(error.to_string()))?;
         Ok(())
     }
 

@@ -83,6 +83,28 @@ impl Ledger {
         Ok(())
     }
 
+    /// Records that a project was read to the end, and when that began.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn note_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "INSERT OR REPLACE INTO synced (project, at) VALUES (?1, ?2)",
+            params![project, began.as_millisecond()],
+        )?;
+        Ok(())
+    }
+
+    /// When the last sync that read a project to the end began.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn synced_at(&self, project: &str) -> Result<Option<Timestamp>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1")?;
+        Ok(statement.query_row([project], |row| row.get(0)).optional()?.map(time))
+    }
+
     /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,
     /// and only when it runs none itself: whoever began them is dead. Says how many there were.
     ///

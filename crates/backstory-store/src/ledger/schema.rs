@@ -156,6 +156,11 @@ const MIGRATIONS: &[&str] = &["
     -- What waits need not wait twice.
     CREATE UNIQUE INDEX jobs_queued ON jobs (kind, project, subject) WHERE status = 'queued';
     CREATE INDEX jobs_of_project ON jobs (project, kind);
+    -- When each project was last read to the end: when that began.
+    CREATE TABLE synced (
+        project TEXT    PRIMARY KEY,
+        at      INTEGER NOT NULL                   -- ms since 1970
+    ) STRICT, WITHOUT ROWID;
     -- Webhooks that were received, so that one that is delivered again does nothing.
     CREATE TABLE deliveries (
         forge       TEXT    NOT NULL,              -- its address

@@ -4,6 +4,7 @@ mod add;
 mod arguments;
 mod ask;
 mod auth_test;
+mod backup;
 mod chat;
 mod check;
 mod context;
@@ -20,6 +21,7 @@ mod place;
 mod rebuild;
 mod remove;
 mod repos;
+mod restore;
 mod schema;
 mod search;
 mod serve;
@@ -124,6 +126,8 @@ enum Command {
     Snapshots(snapshots::Args),
     Check(check::Args),
     Rebuild(rebuild::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Serve(serve::Args),
     Schema(schema::Args),
 }
@@ -221,6 +225,8 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Snapshots(args) => snapshots::run(session, &args).await,
         Command::Check(args) => check::run(session, &args).await,
         Command::Rebuild(args) => rebuild::run(session, &args).await,
+        Command::Backup(args) => backup::run(session, &args).await,
+        Command::Restore(args) => restore::run(session, &args).await,
         Command::Serve(args) => serve::run(session, &args).await,
         Command::Schema(args) => schema::run(session, &args),
     }

@@ -11,6 +11,7 @@ use super::{
     page::{self, QUERY},
     repository::{self, Repository},
     snapshot::{self, Snapshot},
+    status::Backup,
     summary::{self, Summary},
     task::Task,
 };
@@ -127,6 +128,13 @@ impl Mutation {
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn embed(&self, ctx: &Context<'_>) -> Result<Task> {
         Ok(loaders::engine(ctx)?.start_embed()?.into())
+    }
+
+    /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be made anew
+    /// from it.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn backup(&self, ctx: &Context<'_>) -> Result<Backup> {
+        Ok(loaders::engine(ctx)?.backup().await?.into())
     }
 
     /// Makes the graph, the index or both anew from the ledger, without a network. The old ones answer meanwhile.

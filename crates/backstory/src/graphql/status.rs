@@ -1,7 +1,7 @@
 //! How much there is, where the syncs stand, and whether all is well.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{check, ledger, read, task as engine_task};
+use backstory_engine::{backup, check, ledger, read, task as engine_task};
 
 use super::{
     loaders,
@@ -97,6 +97,8 @@ pub(crate) struct SyncStatus {
     runs: Vec<SyncRun>,
     /// Every configured project.
     projects: Vec<ProjectSync>,
+    /// How fresh each project is, of a forge or not, and how much of it is known.
+    freshness: Vec<Freshness>,
     /// Number of the newest change in the ledger.
     ledger_seq: u64,
     /// Number of the newest change that the graph has.
@@ -124,6 +126,44 @@ pub(crate) struct SyncRun {
     error: Option<String>,
     /// What it did: an object of counts.
     summary: Option<Json<serde_json::Value>>,
+}
+
+/// A copy of the ledger.
+#[derive(SimpleObject)]
+pub(crate) struct Backup {
+    /// The file, on the server's machine.
+    path: String,
+    /// Its size.
+    bytes: u64,
+    /// The newest change that is in it, or one before.
+    ledger_seq: u64,
+}
+
+impl From<backup::Backup> for Backup {
+    fn from(backup: backup::Backup) -> Self {
+        let backup::Backup { path, bytes, ledger_seq } = backup;
+        Self { path: path.display().to_string(), bytes, ledger_seq }
+    }
+}
+
+/// How fresh a project is, and how much of it is known.
+#[derive(SimpleObject)]
+pub(crate) struct Freshness {
+    /// Full path of the project.
+    project: String,
+    /// When the last sync that read it to the end began; null if none did.
+    synced_at: Option<DateTime>,
+    /// Issues that are known.
+    issues: u64,
+    /// Merge requests that are known.
+    merge_requests: u64,
+}
+
+impl From<read::Freshness> for Freshness {
+    fn from(known: read::Freshness) -> Self {
+        let read::Freshness { project, synced_at, issues, merge_requests } = known;
+        Self { project, synced_at: synced_at.map(DateTime::from), issues, merge_requests }
+    }
 }
 
 /// How far the lists of a project have been read.
@@ -186,6 +226,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
     Ok(SyncStatus {
         runs: status.runs.into_iter().map(SyncRun::from).collect(),
         projects: status.projects.into_iter().map(project).collect(),
+        freshness: status.freshness.into_iter().map(Freshness::from).collect(),
         ledger_seq: status.ledger_seq,
         graph_seq: status.graph_seq,
         index_seq: status.index_seq,

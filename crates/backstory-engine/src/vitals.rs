@@ -1,0 +1,87 @@
+//! How the stores do: what an operator watches.
+
+use std::{fs, io, path::Path};
+
+use backstory_store::ledger::{JobKind, JobStatus};
+use jiff::Timestamp;
+
+use crate::{Engine, error::Result};
+
+/// Directories and files of the data directory that are measured, by what they hold.
+const STORES: [(&str, &[&str]); 4] = [
+    ("ledger", &["ledger.sqlite", "ledger.sqlite-wal"]),
+    ("graph", &["graph"]),
+    ("index", &["index"]),
+    ("clones", &["clones"]),
+];
+
+/// How the stores do.
+#[derive(Clone, Debug)]
+pub struct Vitals {
+    /// Newest change in the ledger.
+    pub ledger_seq: u64,
+    /// Newest change in the graph.
+    pub graph_seq: u64,
+    /// Newest change in the index.
+    pub index_seq: u64,
+    /// Documents that text search finds.
+    pub documents: u64,
+    /// Documents that vector search finds.
+    pub embedded: u64,
+    /// How many jobs of each kind and status are on record.
+    pub jobs: Vec<(JobKind, JobStatus, u64)>,
+    /// When each project was last read to the end: when that began; `None` if it never was.
+    pub synced: Vec<(String, Option<Timestamp>)>,
+    /// Bytes on disk of each store.
+    pub bytes: Vec<(&'static str, u64)>,
+    /// Webhooks that are remembered.
+    pub deliveries: u64,
+    /// Secrets that were replaced in what is stored.
+    pub redactions: u64,
+}
+
+impl Engine {
+    /// How the stores do now.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub async fn vitals(&self) -> Result<Vitals> {
+        let projects = self.known_projects().await?;
+        let index_seq = self.index().applied_seq().await?;
+        let coverage = self.coverage();
+        let (engine, data_dir) = (self.clone(), self.0.data_dir.clone());
+        self.blocking(move || {
+            let ledger = engine.ledger();
+            let synced = projects.into_iter().map(|project| {
+                let at = ledger.synced_at(&project)?;
+                Ok((project, at))
+            });
+            let size = |(name, parts): (&'static str, &[&str])| {
+                // A file may go while it is looked at.
+                (name, parts.iter().map(|part| size(&data_dir.join(part)).unwrap_or(0)).sum())
+            };
+            Ok(Vitals {
+                ledger_seq: ledger.last_seq()?,
+                graph_seq: engine.graph().applied_seq()?,
+                index_seq,
+                documents: coverage.documents,
+                embedded: coverage.embedded,
+                jobs: ledger.job_counts()?,
+                synced: synced.collect::<Result<_>>()?,
+                bytes: STORES.into_iter().map(size).collect(),
+                deliveries: ledger.deliveries()?.0,
+                redactions: ledger.redactions()?,
+            })
+        })
+        .await
+    }
+}
+
+/// Bytes of a file, or of all files below a directory.
+fn size(path: &Path) -> io::Result<u64> {
+    let about = fs::symlink_metadata(path)?;
+    if !about.is_dir() {
+        return Ok(about.len());
+    }
+    fs::read_dir(path)?.map(|entry| entry.and_then(|entry| size(&entry.path()))).sum()
+}

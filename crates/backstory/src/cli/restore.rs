@@ -1,0 +1,44 @@
+//! `restore`
+
+use std::path::PathBuf;
+
+use backstory_engine::{backup, error::ErrorKind};
+use clap::value_parser;
+
+use super::Session;
+use crate::{
+    data_dir::{Claim, DataDir},
+    failure::{Failure, Result},
+};
+
+/// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
+///
+/// Graph and index are made anew from it by the next command, vectors of unchanged text are kept; the next sync reads
+/// what is new since. The ledger that was there is kept beside it. No server may be running.
+#[derive(clap::Args)]
+#[command(after_long_help = "Example:\n  backstory restore /var/backups/backstory-2026-11-22.sqlite")]
+pub(super) struct Args {
+    /// The copy
+    #[arg(value_name = "FILE", value_parser = value_parser!(PathBuf))]
+    file: PathBuf,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let directory = DataDir::open(&session.config()?.data_dir)?;
+    let in_use =
+        |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the ledger open; end it first")));
+    match directory.claim("restore", &session.terminal).await? {
+        Claim::Own => {}
+        Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
+        Claim::Busy(holder) => return in_use(holder.to_string()),
+    }
+    let (file, data_dir) = (args.file.clone(), directory.path().to_owned());
+    let restored = tokio::task::spawn_blocking(move || backup::restore(&file, &data_dir)).await;
+    let seq = restored.map_err(|error| Failure::new(ErrorKind::Internal, error.to_string()))??;
+    let shown = args.file.display();
+    session.terminal.line(format_args!("Restored {shown}, up to change {seq} of the ledger"))?;
+    session
+        .terminal
+        .note("graph and index are made anew when they are next opened; 'backstory sync' reads what is new");
+    Ok(())
+}
