@@ -14,6 +14,7 @@ mod cli_why;
 mod config;
 mod context;
 mod embed;
+mod enrich;
 mod github;
 mod graphql;
 mod links;

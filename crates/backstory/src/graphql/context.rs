@@ -199,6 +199,8 @@ pub(crate) struct PackNote {
     source: ID,
     /// Who wrote it.
     author: Option<String>,
+    /// The language model that wrote it from what stands there; null if these are a person's own words.
+    written_by: Option<String>,
     /// Its words.
     note: String,
     /// Why it is told.
@@ -433,7 +435,13 @@ impl From<pack::TimelineEntry> for PackEvent {
 
 impl From<pack::DesignNote> for PackNote {
     fn from(of: pack::DesignNote) -> Self {
-        Self { source: of.source.into(), author: of.author, note: of.note, relevance: of.relevance }
+        Self {
+            source: of.source.into(),
+            author: of.author,
+            written_by: of.written_by,
+            note: of.note,
+            relevance: of.relevance,
+        }
     }
 }
 
