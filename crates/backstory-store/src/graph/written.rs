@@ -2,7 +2,7 @@
 //! with the model, the prompt, how sure it is and what it stands on. No part of the digest, and [`Graph::edges`] does not
 //! tell it; it follows from the ledger alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{
     answer::Provenance,
@@ -41,11 +41,7 @@ impl WrittenFact {
         written_graph_iri(self.kind, &self.about)
     }
 
-    /// Nothing if the model wrote nothing that could be used.
-    fn quads(&self) -> BTreeSet<String> {
-        self.statements().iter().map(Quad::to_string).collect()
-    }
-
+    /// Each once; nothing if the model wrote nothing that could be used.
     fn statements(&self) -> Vec<Quad> {
         let mut facts = Facts { name: NamedNode::new_unchecked(self.graph()), quads: Vec::new() };
         match &self.outcome {
@@ -60,6 +56,8 @@ impl WrittenFact {
         if !facts.quads.is_empty() {
             facts.provenance(self);
         }
+        let mut seen = HashSet::new();
+        facts.quads.retain(|quad| seen.insert(quad.clone()));
         facts.quads
     }
 }
@@ -144,17 +142,21 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn wrong_written(&self, facts: &[WrittenFact]) -> Result<BTreeSet<String>, GraphError> {
-        let mut wanted: BTreeMap<String, BTreeSet<String>> =
-            facts.iter().map(|fact| (fact.graph(), fact.quads())).collect();
-        wanted.retain(|_, quads| !quads.is_empty());
-        let mut wrong = BTreeSet::new();
-        for graph in self.written_graphs()? {
-            let known: BTreeSet<String> = self.written_in(&graph)?.iter().map(Quad::to_string).collect();
-            if wanted.remove(&graph).as_ref() != Some(&known) {
+        // Those that are wanted by no fact are wrong too.
+        let mut wrong = self.written_graphs()?;
+        for fact in facts {
+            let (graph, wanted) = (fact.graph(), fact.statements());
+            // The store writes numbers its own way, so it is asked whether it has them.
+            let mut is_right = self.written_in(&graph)?.len() == wanted.len();
+            for quad in &wanted {
+                is_right = is_right && self.store.contains(quad)?;
+            }
+            if is_right {
+                wrong.remove(&graph);
+            } else {
                 wrong.insert(graph);
             }
         }
-        wrong.extend(wanted.into_keys());
         Ok(wrong)
     }
 
