@@ -81,6 +81,8 @@ fn commits_are_classified_once_and_shown_beside_what_rules_say() {
     for part in ["memcached loses every session", "src/session.py +7 -0", "+def load(key):"] {
         assert!(first.contains(part), "{part} is not in {first}");
     }
+    let format = &asked[0].body["response_format"]["json_schema"]["schema"];
+    assert_eq!(format["required"], json!(["type", "confidence", "reason"]), "servers can hold the model to the shape");
     let redis = commit(&shop, "feat: keep");
     let shown = sandbox.run(&["show", &redis]).ok().stdout;
     let types: Vec<&str> = shown.lines().filter(|line| line.starts_with("Type:") || line.starts_with("Or:")).collect();

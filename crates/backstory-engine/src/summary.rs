@@ -79,8 +79,11 @@ impl Engine {
         if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
             return Ok(of(&known, Some(&input)));
         }
-        let prompt =
-            Prompt { system: SYSTEM.to_owned(), user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:") };
+        let prompt = Prompt {
+            system: SYSTEM.to_owned(),
+            user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:"),
+            schema: None,
+        };
         let completion = self.complete(&model, &prompt).await?;
         let text: String = without_made_up(&completion.text, &input).chars().take(MAX_SUMMARY).collect();
         if text.is_empty() {

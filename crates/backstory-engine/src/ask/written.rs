@@ -240,5 +240,5 @@ fn prompt(question: &str, passages: &[Numbered]) -> Prompt {
         user.push_str(&format!("<<<passage [{number}]>>>\n{text}\n<<<end of passage [{number}]>>>\n\n"));
     }
     user.push_str(&format!("Question: {question}\nAnswer:"));
-    Prompt { system: SYSTEM.to_owned(), user }
+    Prompt { system: SYSTEM.to_owned(), user, schema: None }
 }
