@@ -127,11 +127,22 @@ fn answers_that_are_no_type_are_asked_again_and_then_given_up_for_good() {
         "Your last answer was refused: it has no JSON object. Answer again, with one JSON object and nothing else."
     ));
     assert!(last[2].contains("refused: its type is none of bugfix, feature"), "{}", last[2]);
+    let sure = r#"{"type": "feature", "confidence": 7, "reason": "It adds a cart."}"#;
+    let fenced =
+        "Sure: ```json\n{\"type\": \"refactor\", \"confidence\": 0.876, \"reason\": \"It adds a cart. Indeed.\"}\n```";
+    model.say(sure).say(&of_type("feature", "...")).say(fenced);
+    assert_eq!(enrich(&sandbox, &["--limit", "1"])["commits"], 1);
+    let last: Vec<String> = model.asked().iter().map(|asked| asked.message("user")).collect();
+    assert!(last[1].contains("refused: its confidence is not between 0 and 1"), "{}", last[1]);
+    assert!(last[2].contains("refused: it gives no reason"), "{}", last[2]);
+    let cart = sandbox.run(&["show", &commit(&shop, "Add the cart"), "--json"]).ok().json();
+    let by_model = &cart["model_classification"];
+    assert_eq!((&by_model["confidence"], &by_model["reason"]), (&json!(0.88), &json!("It adds a cart.")));
     // Whatever is wrong with all of them, nothing is shown and nothing is asked again.
     model.whenever("", &of_type("bugfix", "It fixes CVE-2024-9999 in drop_all_tables."));
     let done = enrich(&sandbox, &[]);
-    assert_eq!((&done["commits"], &done["failed"], &done["left"]), (&json!(0), &json!(2), &json!(0)));
-    assert_eq!(model.asked().len(), 6);
+    assert_eq!((&done["commits"], &done["failed"], &done["left"]), (&json!(0), &json!(1), &json!(0)));
+    assert_eq!(model.asked().len(), 3);
     let redis = sandbox.run(&["show", &commit(&shop, "feat: keep"), "--json"]).ok().json();
     assert_eq!(redis["model_classification"], Value::Null);
     assert_eq!(enrich(&sandbox, &[])["failed"], 0);

@@ -175,35 +175,3 @@ impl Engine {
         Ok(text)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(answer: &str) -> std::result::Result<ModelClassification, String> {
-        CommitInput { text: "Message:\nHandle the empty basket in total_price".to_owned() }.read(answer)
-    }
-
-    #[test]
-    fn only_known_types_with_a_reason_are_read() {
-        let found = read(
-            r#"Sure! ```json {"type": "bugfix", "confidence": 0.876, "reason": "It handles an empty basket. And more."}```"#,
-        );
-        let found = found.unwrap();
-        assert_eq!((found.change_type, found.confidence), (ChangeType::Bugfix, 0.88));
-        assert_eq!(found.reason, "It handles an empty basket.");
-        for (answer, fault) in [
-            ("bugfix", "no JSON object"),
-            (r#"}{"#, "no JSON object"),
-            (r#"{"type": "bugfix"}"#, "missing field"),
-            (r#"{"type": "chore", "confidence": 0.5, "reason": "It is a chore."}"#, "none of bugfix"),
-            (r#"{"type": "bugfix", "confidence": 7, "reason": "It fixes."}"#, "between 0 and 1"),
-            (r#"{"type": "bugfix", "confidence": 0.5, "reason": "..."}"#, "no reason"),
-            (r#"{"type": "bugfix", "confidence": 0.5, "reason": "It fixes CVE-2024-9999."}"#, "number or name"),
-            (r#"{"type": "bugfix", "confidence": 0.5, "reason": "It fixes drop_all_tables()."}"#, "number or name"),
-        ] {
-            let refused = read(answer).unwrap_err();
-            assert!(refused.contains(fault), "{answer}: {refused}");
-        }
-    }
-}
