@@ -273,7 +273,7 @@ fn settings(model: &Model, provider: Provider) -> Settings {
 #[tokio::test]
 async fn streams_come_in_parts_and_say_when_they_break_off() {
     let model = Model::start();
-    let prompt = Prompt { system: "s".into(), user: "u".into() };
+    let prompt = Prompt { system: "s".into(), user: "u".into(), schema: None };
     for provider in [Provider::OpenAi, Provider::Ollama] {
         let chat = ChatModel::open(settings(&model, provider)).unwrap();
         model.say("Redis survives a restart.");

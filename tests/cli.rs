@@ -36,13 +36,14 @@ fn help_tells_what_there_is() {
           embed        Make the vectors that search by meaning needs, for every document that has none
           list         List issues or merge requests, the one that changed last first
           count        Count issues, merge requests, discussions or notes
-          show         Show an issue or merge request with its discussions and links, or a single discussion
+          show         Show an issue or merge request with its discussions and links, a single discussion, or a commit
           search       Find issues, merge requests, discussions, commits and code by words and by meaning
           why          Explain why code is as it is: the commit, merge request, discussion and issue behind it
           ask          Answer a question, strictly from what was read, with the evidence
           chat         Ask one question after the other, and keep what was said
           verify       Prove again that every citation of a saved answer stands where it says
           summarize    Summarise an issue or merge request with the configured language model
+          enrich       Have the configured language model classify commits and write design notes
           context      Gather what an agent must know about a question or a piece of code, in a budget of tokens
           history      Show what happened to a file or code entity, under all its names, the newest change first
           entity       Show a function, type or other code entity: where it is, who changed it, what uses it

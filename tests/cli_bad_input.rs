@@ -22,10 +22,11 @@ fn unknown_references_are_reported() {
     expect!["'epic' is neither 'issue' nor 'mr'; write issue 3 or mr 3"]
         .assert_eq(sandbox.run(&["show", "epic", "3"]).error(2));
     expect!["'acme/shop#three' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "issue", "three"]).error(2));
+    expect!["@alice is neither an issue, nor a merge request, nor a discussion, nor a commit; write group/project#12, group/project!7 or group/project@1a2b3c4"].assert_eq(sandbox.run(&["show", "@alice"]).error(2));
     expect![
-        "@alice is neither an issue, nor a merge request, nor a discussion; write group/project#12 or group/project!7"
+        "there is no commit acme/shop@0123456 in the index; check the reference, or run 'backstory sync' if it is new"
     ]
-    .assert_eq(sandbox.run(&["show", "@alice"]).error(2));
+    .assert_eq(sandbox.run(&["show", "acme/shop@0123456"]).error(1));
     expect!["'acme/shop#99999999999999999999999' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "#99999999999999999999999"]).error(2));
 }
 

@@ -185,6 +185,15 @@ fn ontology_defines_every_term_that_is_written() {
             seen.extend(calls.filter_map(|call| call.split(';').next()?.split('"').nth(1)));
         }
     }
+    let written = include_str!("../crates/backstory-store/src/graph/written.rs");
+    seen.extend(names_in(written, "property(\""));
+    seen.extend(names_in(written, "{NS}"));
+    for calls in ["self.text(&graph, \"", "self.text(&commit, \"", "self.text(&own, \""] {
+        seen.extend(names_in(written, calls));
+    }
+    for expected in ["WrittenNote", "changeTypeByModel", "promptVersion", "noteKind"] {
+        assert!(seen.contains(expected), "{expected} is not found in the sources: {seen:?}");
+    }
     for expected in ["Commit", "DesignNote", "committedAt", "importance", "lineStart", "oldLineEnd", "iid"] {
         assert!(seen.contains(expected), "{expected} is not found in the sources: {seen:?}");
     }

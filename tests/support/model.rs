@@ -64,6 +64,18 @@ pub(crate) struct Model {
 struct Shared {
     asked: Mutex<Vec<Asked>>,
     says: Mutex<VecDeque<Says>>,
+    rules: Mutex<Vec<(String, String)>>,
+}
+
+impl Shared {
+    /// What it says to a question for which there is a rule, if nothing was told it to say next.
+    fn by_rule(&self, body: &Value) -> Option<Says> {
+        let asked = body["messages"].as_array()?.last()?["content"].as_str()?;
+        let rules = self.rules.lock().unwrap();
+        let (words, text) = rules.iter().rev().find(|(words, _)| asked.contains(words.as_str()))?;
+        let passage = asked.split("<<<passage [").skip(1).position(|passage| passage.contains(words.as_str()));
+        Some(Says::Text(text.replace("PASSAGE", &passage.map_or(0, |place| place + 1).to_string())))
+    }
 }
 
 impl Model {
@@ -99,6 +111,13 @@ impl Model {
         self.will([Says::Text(text.to_owned())])
     }
 
+    /// Tells it what to say whenever it is asked about something with these words, in which `PASSAGE` stands for the number
+    /// of the passage that has them. Of several rules the last one counts.
+    pub(crate) fn whenever(&self, words: &str, text: &str) -> &Self {
+        self.shared.rules.lock().unwrap().push((words.to_owned(), text.to_owned()));
+        self
+    }
+
     /// Tells it to say next that the passages with these words answer best, in that order, when it is to order some.
     pub(crate) fn prefer(&self, words: &[&str]) -> &Self {
         self.will([Says::Preferred(words.iter().map(|word| (*word).to_owned()).collect())])
@@ -121,8 +140,8 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     let (path, stream) = (uri.path().to_owned(), body["stream"] == true);
     let ollama = path == "/api/chat";
     let passages = body["documents"].as_array().cloned().unwrap_or_default();
+    let says = shared.says.lock().unwrap().pop_front().or_else(|| shared.by_rule(&body));
     shared.asked.lock().unwrap().push(Asked { path, headers, body });
-    let says = shared.says.lock().unwrap().pop_front();
     match says.unwrap_or(Says::Status(404)) {
         Says::Text(text) if stream => parts(&text, ollama, true),
         Says::BreaksOff(text) => parts(&text, ollama, false),

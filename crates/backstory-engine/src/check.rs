@@ -65,6 +65,7 @@ impl Engine {
     pub async fn check(&self) -> Result<CheckReport> {
         self.catch_up(None).await?;
         self.refresh_links().await?;
+        self.refresh_written().await?;
         let mut findings = Vec::new();
         let mut add = |rule: &str, mut problems: Vec<String>| {
             let more = problems.len().saturating_sub(NAMED);
@@ -95,6 +96,7 @@ impl Engine {
         add("every indexed repository has its clone, with the indexed commit", self.lost_clones().await?);
         add("the lines of every file at an indexed head have an origin", self.untraced_files().await?);
         add("links that nobody stated follow from ledger and index", self.unfounded_links().await?);
+        add("what language models wrote is in the graph as the ledger has it", self.wrong_written().await?);
         add("both projections have applied every change", self.lag().await?);
         let (digest, quads) = self.digest().await?;
         Ok(CheckReport { findings, digest, quads })

@@ -9,6 +9,7 @@ pub mod code;
 pub mod context;
 pub mod embed;
 mod embedding;
+pub mod enrich;
 pub mod error;
 pub mod eval;
 mod links;
@@ -170,6 +171,7 @@ impl Engine {
             engine.index().optimize().await?;
         }
         engine.refresh_links().await?;
+        engine.refresh_written().await?;
         // A process that ended early may have left a state that is on no record.
         engine.record_snapshot(Duration::ZERO, None).await?;
         Ok(engine)

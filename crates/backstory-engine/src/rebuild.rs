@@ -61,6 +61,7 @@ impl Engine {
         let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
         self.project_graph(graph.clone()).await?;
         self.refresh_links_of(graph.clone()).await?;
+        self.refresh_written_of(graph.clone()).await?;
         let flushed = graph.clone();
         self.blocking(move || Ok(flushed.flush()?)).await?;
         switch(&self.0.graphs, &directory)?;

@@ -15,7 +15,7 @@ use crate::{
     Engine,
     ask::support::without_made_up,
     error::{Error, ErrorKind, Result},
-    llm::Prompt,
+    llm::{ChatModel, Prompt},
     read::not_found,
 };
 
@@ -66,10 +66,7 @@ impl Engine {
     /// # Errors
     /// No language model is configured, it fails, its budget is used up, or there is no such issue or merge request.
     pub async fn summarize(&self, id: ThreadId) -> Result<Summary> {
-        let model = self.chat_model().cloned().ok_or_else(|| {
-            let message = "no language model is configured; name one under [llm] in the configuration";
-            Error::new(ErrorKind::Configuration, message)
-        })?;
+        let model = self.configured_model()?;
         let (engine, thread) = (self.clone(), id.clone());
         let input = self.blocking(move || engine.input(&thread)).await?;
         let input = input.ok_or_else(|| not_found("issue or merge request", &id.to_string()))?;
@@ -82,8 +79,11 @@ impl Engine {
         if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
             return Ok(of(&known, Some(&input)));
         }
-        let prompt =
-            Prompt { system: SYSTEM.to_owned(), user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:") };
+        let prompt = Prompt {
+            system: SYSTEM.to_owned(),
+            user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:"),
+            schema: None,
+        };
         let completion = self.complete(&model, &prompt).await?;
         let text: String = without_made_up(&completion.text, &input).chars().take(MAX_SUMMARY).collect();
         if text.is_empty() {
@@ -104,6 +104,17 @@ impl Engine {
         let kept = written.clone();
         self.ledger_step(move |ledger| ledger.keep_written(&kept)).await?;
         Ok(of(&written, Some(&input)))
+    }
+
+    /// The language model.
+    ///
+    /// # Errors
+    /// None is configured.
+    pub(crate) fn configured_model(&self) -> Result<ChatModel> {
+        self.chat_model().cloned().ok_or_else(|| {
+            let message = "no language model is configured; name one under [llm] in the configuration";
+            Error::new(ErrorKind::Configuration, message)
+        })
     }
 
     /// What the model is given of an issue or merge request: everything that was said, with who said it and when.

@@ -163,7 +163,8 @@ impl Engine {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
-        self.refresh_links().await
+        self.refresh_links().await?;
+        self.refresh_written().await
     }
 }
 
@@ -280,7 +281,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
+pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     Error::invalid(format!("{project} is not known; known projects: {}", known.join(", ")))
 }

@@ -23,6 +23,8 @@ pub enum TaskKind {
     Embed,
     /// Makes the graph or the index anew.
     Rebuild,
+    /// Has a language model classify commits and write design notes.
+    Enrich,
 }
 
 impl TaskKind {
@@ -32,6 +34,7 @@ impl TaskKind {
             Self::Sync => "sync",
             Self::Embed => "embed",
             Self::Rebuild => "rebuild",
+            Self::Enrich => "enrich",
         }
     }
 }
@@ -164,9 +167,9 @@ impl Tasks {
                 return Err(Error::new(
                     ErrorKind::Conflict,
                     format!(
-                        "{} has been running since {since:.0}; wait for it, follow it with 'sync-status', or pass \
-                         --force to stop it and start again",
-                        kind.as_str()
+                        "{} has been running since {since:.0}; wait for it or follow it with 'sync-status'{}",
+                        kind.as_str(),
+                        if kind == TaskKind::Sync { ", or pass --force to stop it and start again" } else { "" }
                     ),
                 ));
             }

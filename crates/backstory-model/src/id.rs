@@ -24,7 +24,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::entity::ItemKind;
+use crate::{entity::ItemKind, written::WrittenKind};
 
 /// Namespace of backstory's own classes and properties.
 pub const NS: &str = "urn:backstory:ns#";
@@ -34,6 +34,7 @@ const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
 const GRAPH: &str = "urn:backstory:graph:";
 const INFERRED: &str = "urn:backstory:inferred:";
+const WRITTEN: &str = "urn:backstory:written:";
 /// Longest path of a file in an id, in bytes.
 const MAX_PATH: usize = 8192;
 /// Longest name of a branch or tag in an id, in bytes.
@@ -515,6 +516,26 @@ pub fn inferred_graph_iri(from: &NodeId) -> String {
 /// Whether a named graph holds a link that nobody stated.
 pub fn is_inferred_graph(iri: &str) -> bool {
     iri.starts_with(INFERRED)
+}
+
+/// IRI of the named graph that holds what a language model wrote of a node.
+pub fn written_graph_iri(kind: WrittenKind, about: &NodeId) -> String {
+    format!("{WRITTEN}{}:{}", kind.as_str(), about.iri())
+}
+
+/// IRI of a note that a language model wrote, by its number from 1 in the named graph that holds it.
+pub fn written_note_iri(graph: &str, number: usize) -> String {
+    format!("{graph}/{number}")
+}
+
+/// Whether a named graph holds what a language model wrote.
+pub fn is_written_graph(iri: &str) -> bool {
+    iri.starts_with(WRITTEN)
+}
+
+/// Whether a named graph holds what an item of the ledger states.
+pub fn is_item_graph(iri: &str) -> bool {
+    iri.starts_with(GRAPH)
 }
 
 /// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.

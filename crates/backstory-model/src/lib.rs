@@ -32,3 +32,4 @@ pub mod terms;
 pub mod test_files;
 pub mod text;
 pub mod time;
+pub mod written;

@@ -1,7 +1,7 @@
 //! Answers to questions, strictly from what was read: quotations with who said them, when and where, or sentences of a
 //! language model each of which was checked against what it cites; and a refusal where the evidence does not suffice.
 
-mod document;
+pub(crate) mod document;
 pub mod evidence;
 mod select;
 mod standing;

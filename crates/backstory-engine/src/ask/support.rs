@@ -83,7 +83,7 @@ fn sentence(text: &str) -> Sentence {
 
 /// Why a sentence is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// It cites nothing.
     NoCitation,
     /// It cites what it was not given.
@@ -101,36 +101,44 @@ pub(super) enum Fault {
 /// # Errors
 /// Why it does not hold.
 pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), Fault> {
-    if sentence.cites.is_empty() {
+    share_in(&sentence.text, &sentence.cites, passages).map(drop)
+}
+
+/// Share of a sentence's content words that stand in the passages that it cites, numbered from 1: enough of them.
+///
+/// # Errors
+/// Why it does not hold.
+pub(crate) fn share_in(text: &str, cites: &[usize], passages: &[String]) -> Result<f32, Fault> {
+    if cites.is_empty() {
         return Err(Fault::NoCitation);
     }
     // It repeats how passages are told apart.
-    if sentence.text.contains("<<<") || sentence.text.contains(">>>") {
+    if text.contains("<<<") || text.contains(">>>") {
         return Err(Fault::Unsupported);
     }
     let mut cited = String::new();
-    for number in &sentence.cites {
+    for number in cites {
         let passage = number.checked_sub(1).and_then(|place| passages.get(place)).ok_or(Fault::UnknownCitation)?;
         cited.push_str(passage);
         cited.push('\n');
     }
-    let said = stems(&sentence.text);
+    let said = stems(text);
     let there = stems(&cited);
-    let covered = said.iter().filter(|stem| has_stem(&there, stem)).count();
-    if said.is_empty() || (covered as f32) < LEAST_SHARE * said.len() as f32 {
+    let covered = said.iter().filter(|stem| has_stem(&there, stem)).count() as f32;
+    if said.is_empty() || covered < LEAST_SHARE * said.len() as f32 {
         return Err(Fault::Unsupported);
     }
-    if makes_up(&sentence.text, &words(&cited).into_iter().collect()) {
+    if makes_up(text, &words(&cited).into_iter().collect()) {
         return Err(Fault::MadeUp);
     }
-    if denies(&sentence.text) && !denies(&cited) {
+    if denies(text) && !denies(&cited) {
         return Err(Fault::Denies);
     }
-    Ok(())
+    Ok(covered / said.len() as f32)
 }
 
 /// Whether a text has a number or identifier that is not among these words.
-fn makes_up(text: &str, known: &BTreeSet<String>) -> bool {
+pub(crate) fn makes_up(text: &str, known: &BTreeSet<String>) -> bool {
     exact_words(text).iter().any(|word| !known.contains(word))
 }
 

@@ -66,7 +66,7 @@ impl Engine {
         };
         let mut sentences = Sentences::default();
         if telling.is_some() {
-            let reserved = self.reserve(model, &prompt).await?;
+            let reserved = self.reserve(model, &prompt).await??;
             let mut stream = model.stream(&prompt).await?;
             loop {
                 match stream.next().await {
@@ -95,22 +95,37 @@ impl Engine {
 
     /// What a model writes, within the budget of the day.
     pub(crate) async fn complete(&self, model: &ChatModel, prompt: &Prompt) -> Result<Completion> {
-        let reserved = self.reserve(model, prompt).await?;
-        let completion = model.complete(prompt).await?;
+        Ok(self.try_complete(model, prompt).await??)
+    }
+
+    /// The same; what the model or its budget is the reason of stands apart from failures of a store.
+    pub(crate) async fn try_complete(
+        &self,
+        model: &ChatModel,
+        prompt: &Prompt,
+    ) -> Result<std::result::Result<Completion, ChatError>> {
+        let reserved = match self.reserve(model, prompt).await? {
+            Ok(reserved) => reserved,
+            Err(error) => return Ok(Err(error)),
+        };
+        let completion = match model.complete(prompt).await {
+            Ok(completion) => completion,
+            Err(error) => return Ok(Err(error)),
+        };
         self.settle(reserved, completion.tokens).await?;
-        Ok(completion)
+        Ok(Ok(completion))
     }
 
     /// Takes from the budget of the day what a prompt and the longest answer to it may take.
-    async fn reserve(&self, model: &ChatModel, prompt: &Prompt) -> Result<Reserved> {
+    async fn reserve(&self, model: &ChatModel, prompt: &Prompt) -> Result<std::result::Result<Reserved, ChatError>> {
         let settings = model.settings();
         let asked = self.embedder().count_tokens(&prompt.system) + self.embedder().count_tokens(&prompt.user);
         let tokens = asked as u64 + u64::from(settings.max_tokens);
         let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
         if self.ledger_step(move |ledger| ledger.take_tokens(day, tokens, limit)).await? {
-            return Ok(Reserved { day, tokens });
+            return Ok(Ok(Reserved { day, tokens }));
         }
-        Err(ChatError::Budget { limit }.into())
+        Ok(Err(ChatError::Budget { limit }))
     }
 
     /// Gives back what was not used.
@@ -225,5 +240,5 @@ fn prompt(question: &str, passages: &[Numbered]) -> Prompt {
         user.push_str(&format!("<<<passage [{number}]>>>\n{text}\n<<<end of passage [{number}]>>>\n\n"));
     }
     user.push_str(&format!("Question: {question}\nAnswer:"));
-    Prompt { system: SYSTEM.to_owned(), user }
+    Prompt { system: SYSTEM.to_owned(), user, schema: None }
 }

@@ -13,6 +13,7 @@ mod summary;
 use std::{collections::BTreeMap, time::Duration};
 
 use backstory_model::{
+    digest::sha256_hex,
     filter::Filter,
     pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit},
     score::Profile,
@@ -141,6 +142,14 @@ impl Engine {
             pack.key_items = items::key_items(evidence, &records);
             pack.timeline = items::timeline(evidence, &records);
             pack.design_notes = notes::design_notes(evidence, &records);
+            let by_model = self.model_notes(evidence)?;
+            if !by_model.is_empty() {
+                // They are no part of the state of the index.
+                let all: Vec<&str> = by_model.iter().map(|note| note.note.as_str()).collect();
+                let hash = sha256_hex(&all.join("\n"));
+                pack.manifest.parameters.insert("notes_by_model".to_owned(), hash);
+                pack.design_notes.extend(by_model);
+            }
             pack.code_context = self.code_context(evidence, &mut files)?;
             if request.diffs {
                 pack.important_diffs = self.important_diffs(evidence, &records)?;

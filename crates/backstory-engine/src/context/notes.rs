@@ -1,15 +1,17 @@
-//! Reasons that were given, in the words of those who gave them.
+//! Reasons that were given, in the words of those who gave them; after these what a language model made of them.
 
 use backstory_model::{
     filter::DocumentKind,
+    id::NodeId,
     message::{self, DesignNote as Reason},
-    pack::DesignNote,
+    pack::{DesignNote, Provenance},
 };
 
 use super::{
     evidence::{Evidence, Found, short_reference},
     items::{Records, is_told_by_request, person, sources_of},
 };
+use crate::{Engine, error::Result};
 
 /// Documents in which reasons are looked for.
 const MAX_DOCUMENTS: usize = 10;
@@ -41,6 +43,7 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
                 note: reason.text.trim().to_owned(),
                 relevance: relevance(&reason, shared),
                 author,
+                written_by: None,
                 sources,
             };
             if !notes.iter().any(|(.., known)| known.note == note.note) {
@@ -52,6 +55,40 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
     let weight = |shared: usize, relevance: f32| shared.min(8) as f32 * WORD + relevance;
     notes.sort_by(|a, b| weight(b.0, b.1).total_cmp(&weight(a.0, a.1)).then_with(|| a.2.note.cmp(&b.2.note)));
     notes.into_iter().map(|(.., note)| note).take(MAX_NOTES).collect()
+}
+
+impl Engine {
+    /// The notes that a language model wrote of the issues and merge requests that were found, the best first. Those of
+    /// an older state are left out: a pack has only what can be proved.
+    pub(super) fn model_notes(&self, evidence: &Evidence) -> Result<Vec<DesignNote>> {
+        let mut threads: Vec<&Found> = Vec::new();
+        for found in evidence.found.iter().filter(|found| !found.is_of_file()).take(MAX_DOCUMENTS) {
+            if !threads.iter().any(|known| known.thread() == found.thread()) {
+                threads.push(found);
+            }
+        }
+        let mut notes = Vec::new();
+        for (at, found) in threads.into_iter().enumerate() {
+            let Ok(NodeId::Thread(id)) = found.thread().parse() else { continue };
+            let Some(written) = self.notes_now(&id)?.filter(|written| !written.outdated) else { continue };
+            for note in written.notes {
+                let shared = evidence.terms.shared(&note.text);
+                if shared == 0 && at >= TRUSTED {
+                    continue;
+                }
+                notes.push(DesignNote {
+                    source: note.evidence.first().cloned().unwrap_or_else(|| id.to_string()),
+                    relevance: format!("a {} that a language model found there", note.aspect.as_str()),
+                    note: note.text,
+                    author: None,
+                    written_by: Some(written.model.name.clone()),
+                    sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
+                });
+            }
+        }
+        notes.truncate(MAX_NOTES);
+        Ok(notes)
+    }
 }
 
 /// The paragraphs of a document that give reasons, each with who wrote it if that stands in the text.

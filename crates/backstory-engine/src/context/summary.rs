@@ -138,7 +138,8 @@ fn reason(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
     let is_near = |note: &&DesignNote| {
         evidence.trace.is_some() || first.is_some_and(|item| note.source.starts_with(&item.reference))
     };
-    if let Some(note) = pack.design_notes.iter().find(is_near) {
+    let given = pack.design_notes.iter().filter(|note| note.written_by.is_none());
+    if let Some(note) = { given }.find(is_near) {
         let author = note.author.as_ref().map_or("Somebody", String::as_str);
         return Some(format!("{author} gave as a reason: “{}” ({}).", quoted(&note.note, REASON), note.source));
     }

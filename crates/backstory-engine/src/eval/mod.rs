@@ -63,7 +63,7 @@ pub struct Evaluated {
     /// Expected sources that are not in the index: nothing can find them.
     pub unknown: Vec<String>,
     /// Whether it is refused to answer.
-    pub refused: Option<bool>,
+    pub refused: bool,
     /// What each leg found, with the first [`TOP`] results.
     pub legs: BTreeMap<Leg, Answer>,
 }
@@ -88,7 +88,7 @@ impl Engine {
                 found.truncate(request.depth);
                 legs.insert(leg, answer(found, &sources, took_ms));
             }
-            let refused = Some(self.refuses(&project, &question.question).await?);
+            let refused = self.refuses(&project, &question.question).await?;
             let unknown = self.unknown(&question.gold, sources).await?;
             questions.push(Evaluated { unknown, refused, legs });
         }

@@ -98,7 +98,13 @@ impl Engine {
     }
 
     /// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
-    fn each_item(&self, project: &str, kind: ItemKind, most: usize, mut take: impl FnMut(Item)) -> Result<()> {
+    pub(crate) fn each_item(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        most: usize,
+        mut take: impl FnMut(Item),
+    ) -> Result<()> {
         let (mut after, mut read): (Option<String>, usize) = (None, 0);
         while read < most {
             let items = self.ledger().items_in(project, kind, after.as_deref(), BATCH)?;

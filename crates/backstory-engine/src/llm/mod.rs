@@ -71,6 +71,8 @@ pub struct Prompt {
     pub system: String,
     /// What it shall do it with.
     pub user: String,
+    /// JSON schema of the answer, to which servers that can do so hold the model; any text if absent.
+    pub schema: Option<serde_json::Value>,
 }
 
 /// What a model wrote.

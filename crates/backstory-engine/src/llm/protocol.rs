@@ -1,6 +1,7 @@
 //! What providers are sent and what they answer, whole or in parts.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{Completion, MAX_TEXT, Prompt, Provider, Settings};
 use crate::transport::{Failure, Lines, Transport};
@@ -23,6 +24,8 @@ struct OpenAiRequest<'a> {
     temperature: f32,
     max_tokens: u32,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -32,6 +35,8 @@ struct OllamaRequest<'a> {
     options: OllamaOptions,
     keep_alive: &'static str,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -95,12 +100,22 @@ fn openai<'a>(settings: &'a Settings, prompt: &'a Prompt, stream: bool) -> OpenA
         temperature: 0.0,
         max_tokens: settings.max_tokens,
         stream,
+        response_format: prompt.schema.as_ref().map(|schema| {
+            json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": schema } })
+        }),
     }
 }
 
 fn ollama<'a>(settings: &'a Settings, prompt: &'a Prompt, stream: bool) -> OllamaRequest<'a> {
     let options = OllamaOptions { temperature: 0.0, num_predict: settings.max_tokens, num_ctx: OLLAMA_CONTEXT };
-    OllamaRequest { model: &settings.model, messages: messages(prompt), options, keep_alive: KEEP_ALIVE, stream }
+    OllamaRequest {
+        model: &settings.model,
+        messages: messages(prompt),
+        options,
+        keep_alive: KEEP_ALIVE,
+        stream,
+        format: prompt.schema.as_ref(),
+    }
 }
 
 /// Asks for the whole answer.

@@ -126,7 +126,8 @@ impl Engine {
         let project_anew = async {
             self.link_people().await?;
             self.catch_up(None).await?;
-            self.refresh_links().await
+            self.refresh_links().await?;
+            self.refresh_written().await
         };
         self.recorded(project_anew).await?;
         Ok(gone)

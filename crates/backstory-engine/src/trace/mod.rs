@@ -18,6 +18,7 @@ pub use target::Target;
 
 use crate::{
     Engine,
+    enrich::NotesByModel,
     error::{Error, Result},
 };
 
@@ -29,6 +30,9 @@ pub const MAX_EARLIER: usize = 100;
 pub const DEFAULT_EARLIER: usize = 5;
 /// Commits that are traced, of lines that come from several: those with most lines.
 const MAX_TRACED: usize = 3;
+
+/// Merge requests and issues of which the notes of a language model are told.
+const MAX_NOTED: usize = 4;
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +183,8 @@ pub struct Trace {
     pub discussions: Vec<String>,
     /// Earlier versions, the newest first.
     pub earlier: Vec<EarlierVersion>,
+    /// Design notes that a language model wrote of these merge requests and issues, apart from what people said.
+    pub notes_by_model: Vec<NotesByModel>,
     /// What could not be found, a sentence each.
     pub missing: Vec<String>,
 }
@@ -220,7 +226,21 @@ impl Engine {
             )));
         }
         let engine = self.clone();
-        self.blocking(move || engine.trace_now(&request)).await
+        self.blocking(move || {
+            let mut trace = engine.trace_now(&request)?;
+            trace.notes_by_model = engine.notes_of_trace(&trace)?;
+            Ok(trace)
+        })
+        .await
+    }
+
+    fn notes_of_trace(&self, trace: &Trace) -> Result<Vec<NotesByModel>> {
+        let threads = trace.merge_requests.iter().chain(&trace.issues).filter_map(|id| match id.parse() {
+            Ok(NodeId::Thread(thread)) => Some(thread),
+            _ => None,
+        });
+        let notes = threads.take(MAX_NOTED).map(|thread| self.notes_now(&thread));
+        notes.filter_map(Result::transpose).collect()
     }
 
     fn trace_now(&self, request: &TraceRequest) -> Result<Trace> {

@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use crate::commit::{self, ChangeStatus, Commit};
 
@@ -22,7 +23,8 @@ pub const MAX_FILES: usize = 10_000;
 const LEAST_SECONDARY: f32 = 0.2;
 
 /// Type of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChangeType {
     /// Fixes incorrect behaviour.
     Bugfix,

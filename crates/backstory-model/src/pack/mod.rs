@@ -187,6 +187,9 @@ pub struct DesignNote {
     /// Who wrote it, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// The language model that wrote it from what stands there; none if these are a person's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
     /// Its words.
     pub note: String,
     /// Why it is told.

@@ -116,7 +116,12 @@ fn timeline_entry(of: &TimelineEntry) -> String {
 
 fn design_note(of: &DesignNote) -> String {
     let author = of.author.as_ref().map(|author| format!("{author}, ")).unwrap_or_default();
-    format!("- {}\n  ({author}{})\n", one_line(&of.note), of.source)
+    match &of.written_by {
+        Some(model) => {
+            format!("- {}\n  (written by the language model {model} from {})\n", one_line(&of.note), of.source)
+        }
+        None => format!("- {}\n  ({author}{})\n", one_line(&of.note), of.source),
+    }
 }
 
 fn code(of: &CodeContext) -> String {

@@ -11,7 +11,7 @@ use oxigraph::model::{
     GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, vocab::xsd,
 };
 
-use super::{EdgeEnd, Graph, GraphError, MAX_ROWS, property, quads};
+use super::{EdgeEnd, Graph, GraphError, MAX_ROWS, is_of_item, property, quads};
 
 /// What they say.
 const INFERRED: Edge = Edge::RelatesTo;
@@ -142,7 +142,7 @@ impl Graph {
         let mut found = Vec::new();
         for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
             let quad = quad?;
-            if inferred_graph(quad.graph_name.as_ref()).is_some() {
+            if !is_of_item(quad.graph_name.as_ref()) {
                 continue;
             }
             let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
@@ -184,7 +184,7 @@ impl Graph {
 }
 
 /// The name of a graph if it holds a link that nobody stated.
-pub(super) fn inferred_graph(graph: GraphNameRef<'_>) -> Option<&str> {
+fn inferred_graph(graph: GraphNameRef<'_>) -> Option<&str> {
     match graph {
         GraphNameRef::NamedNode(node) => Some(node.as_str()).filter(|iri| is_inferred_graph(iri)),
         _ => None,

@@ -3,6 +3,7 @@
 mod inferred;
 mod quads;
 pub mod queries;
+mod written;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -10,7 +11,7 @@ use backstory_model::{
     digest::SetDigest,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, item_graph_iri, item_of_graph_iri},
+    id::{META_GRAPH, NS, NodeId, is_item_graph, item_graph_iri, item_of_graph_iri},
     numbers::SharedNumbers,
 };
 use oxigraph::{
@@ -22,8 +23,8 @@ use oxigraph::{
 };
 
 pub use inferred::InferredLink;
-use inferred::inferred_graph;
 use queries::Query;
+pub use written::WrittenFact;
 
 /// Most rows of one answer.
 pub const MAX_ROWS: usize = 20_000;
@@ -338,7 +339,7 @@ impl Graph {
             let quads = self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
             for quad in quads {
                 let quad = quad?;
-                if inferred_graph(quad.graph_name.as_ref()).is_some() {
+                if !is_of_item(quad.graph_name.as_ref()) {
                     continue;
                 }
                 let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
@@ -412,12 +413,8 @@ impl Graph {
 
     /// Everything that comes from items, a line of N-Quads each, in no particular order.
     pub fn statements(&self) -> impl Iterator<Item = Result<String, GraphError>> {
-        let meta = GraphName::from(meta_node());
-        self.store.iter().filter_map(move |quad| match quad {
-            Ok(quad) => {
-                let is_of_item = quad.graph_name != meta && inferred_graph(quad.graph_name.as_ref()).is_none();
-                is_of_item.then(|| Ok(quad.to_string()))
-            }
+        self.store.iter().filter_map(|quad| match quad {
+            Ok(quad) => is_of_item(quad.graph_name.as_ref()).then(|| Ok(quad.to_string())),
             Err(error) => Some(Err(error.into())),
         })
     }
@@ -429,7 +426,7 @@ impl Graph {
     pub fn len(&self) -> Result<usize, GraphError> {
         let meta = meta_node();
         let own = self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
-        Ok(self.store.len()? - own - self.inferred_len()?)
+        Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()?)
     }
 
     /// Writes everything to disk.
@@ -447,6 +444,11 @@ impl Graph {
     pub fn is_empty(&self) -> Result<bool, GraphError> {
         Ok(self.len()? == 0)
     }
+}
+
+/// Whether a graph holds what an item states, not what was inferred or written by a model.
+fn is_of_item(graph: GraphNameRef<'_>) -> bool {
+    matches!(graph, GraphNameRef::NamedNode(node) if is_item_graph(node.as_str()))
 }
 
 fn iri(term: Term) -> Option<String> {

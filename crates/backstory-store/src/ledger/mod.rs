@@ -642,6 +642,9 @@ fn bury(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str, at: Time
              WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL",
         )?
         .execute(params![project, kind.as_str(), key, at.as_millisecond()])?;
+    if gone > 0 {
+        written::forget(tx, project, kind, key)?;
+    }
     Ok(gone > 0)
 }
 

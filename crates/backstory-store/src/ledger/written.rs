@@ -1,7 +1,8 @@
 //! What language models wrote, and how many tokens it took.
 
+use backstory_model::{entity::ItemKind, id::NodeId, written::WrittenKind};
 use jiff::{Timestamp, civil::Date};
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::{Ledger, LedgerError, time, to_i64};
 
@@ -11,7 +12,7 @@ const KEPT_DAYS: usize = 400;
 /// A text that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// What it is: `summary`.
+    /// What it is: `summary`, or the name of a [`WrittenKind`](backstory_model::written::WrittenKind).
     pub kind: String,
     /// Reference of the item it is about.
     pub subject: String,
@@ -27,6 +28,34 @@ pub struct Written {
     pub written_at: Timestamp,
 }
 
+fn read(kind: &str, subject: String, row: &Row<'_>) -> rusqlite::Result<Written> {
+    Ok(Written {
+        kind: kind.to_owned(),
+        subject,
+        model: row.get(0)?,
+        prompt: row.get(1)?,
+        input: row.get(2)?,
+        text: row.get(3)?,
+        written_at: time(row.get(4)?),
+    })
+}
+
+/// Forgets what was written about an item that is gone.
+pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+    let subject = match kind {
+        ItemKind::Issue | ItemKind::MergeRequest => format!("{project}{key}"),
+        ItemKind::Commit => NodeId::commit(project, key).to_string(),
+        _ => return Ok(()),
+    };
+    // Each kind is named, so that the primary key finds the rows.
+    let mut kinds = vec!["summary"];
+    kinds.extend(WrittenKind::ALL.map(WrittenKind::as_str));
+    for kind in kinds {
+        tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([kind, &subject])?;
+    }
+    Ok(())
+}
+
 impl Ledger {
     /// What was last written of a kind about an item.
     ///
@@ -37,18 +66,23 @@ impl Ledger {
         let mut statement = connection.prepare_cached(
             "SELECT model, prompt, input, text, written_at FROM written WHERE kind = ?1 AND subject = ?2",
         )?;
-        let row = statement.query_row(params![kind, subject], |row| {
-            Ok(Written {
-                kind: kind.to_owned(),
-                subject: subject.to_owned(),
-                model: row.get(0)?,
-                prompt: row.get(1)?,
-                input: row.get(2)?,
-                text: row.get(3)?,
-                written_at: time(row.get(4)?),
-            })
-        });
+        let row = statement.query_row(params![kind, subject], |row| read(kind, subject.to_owned(), row));
         Ok(row.optional()?)
+    }
+
+    /// What was written of a kind, ordered by what it is about, that after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn all_written(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<Written>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT model, prompt, input, text, written_at, subject FROM written
+             WHERE kind = ?1 AND subject > ?2 ORDER BY subject LIMIT ?3",
+        )?;
+        let rows =
+            statement.query_map(params![kind, after, to_i64(limit as u64)], |row| read(kind, row.get(5)?, row))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Keeps what was written, in place of what was written before.

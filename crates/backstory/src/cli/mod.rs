@@ -11,12 +11,14 @@ mod context;
 mod count;
 mod doctor;
 mod embed;
+mod enrich;
 mod entity;
 mod eval;
 mod history;
 mod init;
 mod jobs;
 mod list;
+mod model_notes;
 mod place;
 mod rebuild;
 mod remove;
@@ -118,6 +120,7 @@ enum Command {
     Chat(chat::Args),
     Verify(verify::Args),
     Summarize(summarize::Args),
+    Enrich(enrich::Args),
     Context(context::Args),
     History(history::Args),
     Entity(entity::Args),
@@ -217,6 +220,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Chat(args) => chat::run(session, &args).await,
         Command::Verify(args) => verify::run(session, &args).await,
         Command::Summarize(args) => summarize::run(session, &args).await,
+        Command::Enrich(args) => enrich::run(session, &args).await,
         Command::Context(args) => context::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,

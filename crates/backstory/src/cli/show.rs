@@ -1,6 +1,7 @@
 //! `show`
 
 mod answer;
+mod commit;
 mod page;
 
 use backstory_engine::{
@@ -24,17 +25,18 @@ const MERGE_REQUEST_DISCUSSIONS: &str = include_str!("../../../../queries/graphq
 const REFERENCE: &str = include_str!("../../../../queries/graphql/reference.graphql");
 const DISCUSSION: &str = include_str!("../../../../queries/graphql/discussion.graphql");
 
-/// Show an issue or merge request with its discussions and links, or a single discussion
+/// Show an issue or merge request with its discussions and links, a single discussion, or a commit
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory show 'group/project#12'
   backstory show 'group/project!7' --json
   backstory show issue 12
+  backstory show group/project@1a2b3c4
 
 Without a project the only configured one is meant. Quote what has # or !, which shells read otherwise.")]
 pub(super) struct Args {
-    /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, or the id of a discussion
+    /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, or group/project@1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
     /// Print JSON
@@ -47,8 +49,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     match &id {
         NodeId::Thread(thread) => show_thread(session, args, thread).await,
         NodeId::Discussion { .. } => show_discussion(session, args, &id).await,
+        NodeId::Commit { .. } => commit::show(session, args, &id).await,
         _ => Err(Failure::usage(format!(
-            "{id} is neither an issue, nor a merge request, nor a discussion; write group/project#12 or group/project!7"
+            "{id} is neither an issue, nor a merge request, nor a discussion, nor a commit; write group/project#12, \
+             group/project!7 or group/project@1a2b3c4"
         ))),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Session,
+    model_notes::ModelNotes,
     place::{self, CodePlace, Place},
 };
 use crate::{
@@ -74,6 +75,8 @@ struct Trace {
     issues: Vec<String>,
     discussions: Vec<String>,
     earlier: Vec<Earlier>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    model_notes: Vec<ModelNotes>,
     missing: Vec<String>,
 }
 
@@ -228,6 +231,9 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
                 indented(&plain_lines(&version.text), 6),
             ))?;
         }
+    }
+    for notes in &trace.model_notes {
+        notes.print(terminal)?;
     }
     for missing in &trace.missing {
         terminal.note(missing);

@@ -13,12 +13,14 @@ use backstory_engine::model::{
 };
 
 use super::{
+    edge::hundredths,
     loaders,
     names::{ChangeStatus, ChangeType, EntityKind, LeftOutReason},
     node::{Links, Node},
-    page::{self, DEFAULT_EDGES, FEW},
+    page::{self, DEFAULT_EDGES, FEW, QUERY},
     project::Project,
     scalar::DateTime,
+    written::{self, ModelClassification},
 };
 
 /// What the ledger has of a repository under a node; `None` if it has nothing.
@@ -179,6 +181,23 @@ impl Commit {
     async fn change_type(&self, ctx: &Context<'_>) -> Result<Option<ChangeType>> {
         let found = self.read(ctx, |commit| classify::of_commit(commit).map(|found| found.main.kind.into())).await?;
         Ok(found.flatten())
+    }
+
+    /// How sure that is, 0 to 1.
+    async fn change_type_confidence(&self, ctx: &Context<'_>) -> Result<Option<f64>> {
+        let main = |commit: &CommitItem| classify::of_commit(commit).map(|found| hundredths(found.main.confidence));
+        Ok(self.read(ctx, main).await?.flatten())
+    }
+
+    /// Which rule told it: `prefix`, `paths`, `words`, `shape`, or `default` where nothing did.
+    async fn change_type_rule(&self, ctx: &Context<'_>) -> Result<Option<&'static str>> {
+        Ok(self.read(ctx, |commit| classify::of_commit(commit).map(|found| found.main.rule.as_str())).await?.flatten())
+    }
+
+    /// What sort of change a language model takes it for, if `enrich` was ever asked for; null otherwise.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn model_classification(&self, ctx: &Context<'_>) -> Result<Option<ModelClassification>> {
+        written::classification(ctx, self.links.id()).await
     }
 
     /// Lines that it adds, against its first parent.

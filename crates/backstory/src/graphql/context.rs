@@ -1,6 +1,7 @@
 //! Context packs.
 
-use std::collections::BTreeMap;
+mod manifest;
+mod section;
 
 use async_graphql::{Context, Enum, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
@@ -8,7 +9,11 @@ use backstory_engine::{
     model::{self, pack},
 };
 
-use super::{loaders, scalar::DateTime, search::SearchFilter, trace::Asked};
+use self::{
+    manifest::{PackCount, PackManifest, PackSources, counts},
+    section::{PackChunk, PackCode, PackDiff, PackEvent, PackItem, PackNote, PackTest},
+};
+use super::{loaders, search::SearchFilter, trace::Asked};
 
 /// How a pack is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -152,230 +157,12 @@ pub(crate) struct ContextPack {
     manifest: PackManifest,
 }
 
-/// An item that matters.
-#[derive(SimpleObject)]
-pub(crate) struct PackItem {
-    /// Its reference.
-    reference: ID,
-    /// What it is: `issue`, `merge_request`, `discussion`, `commit`.
-    kind: String,
-    /// Its title.
-    title: String,
-    /// Where it stands, of what has a state.
-    state: Option<String>,
-    /// The day it was begun.
-    date: String,
-    /// Who began it.
-    author: Option<String>,
-    /// Type of change, of a commit.
-    classification: Option<String>,
-    /// How well it answers, 0 to 1.
-    relevance: f64,
-    /// What it has to do with other items.
-    links: Vec<String>,
-    /// The words of it that matter most.
-    excerpt: String,
-    /// Its page.
-    url: Option<String>,
-}
-
-/// Something that happened.
-#[derive(SimpleObject)]
-pub(crate) struct PackEvent {
-    /// The day.
-    date: String,
-    /// What happened.
-    summary: String,
-    /// References of the items it is told by.
-    items: Vec<ID>,
-    /// Object names of the commits.
-    commits: Vec<String>,
-}
-
-/// A reason that was given.
-#[derive(SimpleObject)]
-pub(crate) struct PackNote {
-    /// Where it stands: a reference.
-    source: ID,
-    /// Who wrote it.
-    author: Option<String>,
-    /// Its words.
-    note: String,
-    /// Why it is told.
-    relevance: String,
-}
-
-/// Code.
-#[derive(SimpleObject)]
-pub(crate) struct PackCode {
-    /// Path of the file.
-    path: String,
-    /// Name of the function or type.
-    entity: Option<String>,
-    /// First and last line of the snippet.
-    lines: Vec<u32>,
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit at which it stands so.
-    commit: String,
-    /// The code.
-    snippet: String,
-    /// Which commit and merge request wrote it, and why.
-    explanation: String,
-}
-
-/// A change of code.
-#[derive(SimpleObject)]
-pub(crate) struct PackDiff {
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit.
-    commit: String,
-    /// Path of the file after it.
-    path: String,
-    /// The hunks that matter, as `git diff` prints them.
-    diff: String,
-    /// Which commit it is and why it matters.
-    explanation: String,
-    /// Hunks of the file that are left out.
-    hunks_left_out: u32,
-}
-
-/// A test.
-#[derive(SimpleObject)]
-pub(crate) struct PackTest {
-    /// Path of the file.
-    path: String,
-    /// Name of the test, if it is one of several in the file.
-    name: Option<String>,
-    /// What it tests.
-    description: String,
-}
-
-/// What a pack is made from.
-#[derive(SimpleObject)]
-pub(crate) struct PackSources {
-    /// References of commits.
-    commits: Vec<ID>,
-    /// Paths of files.
-    files: Vec<String>,
-    /// Who wrote it.
-    authors: Vec<String>,
-    /// References of issues, merge requests and discussions.
-    items: Vec<ID>,
-}
-
-/// A passage that can be proved.
-#[derive(SimpleObject)]
-pub(crate) struct PackChunk {
-    /// Its id, which follows from where it stands and what it says.
-    chunk_id: ID,
-    /// What it is for.
-    document_type: DocumentType,
-    /// Reference of the document it is a piece of.
-    document: ID,
-    /// Title of the document.
-    title: String,
-    /// Full path of the project.
-    repository: String,
-    /// Object name of the commit at which it stands so; null for what is not in the repository.
-    commit: Option<String>,
-    /// Path of the file; null for what is in none.
-    path: Option<String>,
-    /// Its page.
-    url: Option<String>,
-    /// First and last line, of the file, else of the document's text.
-    lines: Vec<u32>,
-    /// Its number among the pieces of the document.
-    index: u32,
-    /// How well it answers, 0 to 1.
-    score: f64,
-    /// The model whose vectors took part in finding it; null if only its words did.
-    embedding_model: Option<String>,
-    /// SHA-256 of what it says.
-    text_hash: String,
-    /// What it says.
-    text: String,
-}
-
-/// How many entries of a section.
-#[derive(SimpleObject)]
-pub(crate) struct PackCount {
-    /// The section.
-    section: PackSection,
-    /// How many.
-    count: u32,
-}
-
-/// A name and what it stands for.
-#[derive(SimpleObject)]
-pub(crate) struct PackParameter {
-    /// Its name.
-    name: String,
-    /// What it is.
-    value: String,
-}
-
-/// An item or chunk by its id and what it says by its hash.
-#[derive(SimpleObject)]
-pub(crate) struct PackHash {
-    /// Reference of the item, or id of the chunk.
-    id: ID,
-    /// SHA-256 of its text.
-    content_hash: String,
-}
-
-/// What makes the same pack again, and shows what was read.
-#[derive(SimpleObject)]
-pub(crate) struct PackManifest {
-    /// It follows from everything below.
-    id: ID,
-    /// What was asked.
-    query: String,
-    /// How it was asked.
-    parameters: Vec<PackParameter>,
-    /// Id of the state of the index.
-    snapshot: ID,
-    /// When that state was reached; null while it is on no record.
-    timestamp: Option<DateTime>,
-    /// The indexed commit of each repository, by project.
-    commits: Vec<PackParameter>,
-    /// Name of the embedding model.
-    embedding_model: String,
-    /// Documents of the index.
-    documents: u64,
-    /// Documents that have vectors.
-    embedded: u64,
-    /// Who counted the tokens.
-    tokenizer: String,
-    /// What each part of the score weighs.
-    weights: Vec<PackParameter>,
-    /// The items that were read.
-    items: Vec<PackHash>,
-    /// The chunks that are in the pack; the hash is that of their text.
-    chunks: Vec<PackHash>,
-    /// Entries of each section.
-    counts: Vec<PackCount>,
-}
-
 fn ids(list: Vec<String>) -> Vec<ID> {
     list.into_iter().map(ID).collect()
 }
 
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-fn counts(of: BTreeMap<pack::Section, usize>) -> Vec<PackCount> {
-    of.into_iter().map(|(section, count)| PackCount { section: section.into(), count: number(count) }).collect()
-}
-
-fn named<V: ToString>(of: BTreeMap<String, V>) -> Vec<PackParameter> {
-    of.into_iter().map(|(name, value)| PackParameter { name, value: value.to_string() }).collect()
-}
-
-fn hashes(of: Vec<pack::Hashed>) -> Vec<PackHash> {
-    of.into_iter().map(|of| PackHash { id: of.id.into(), content_hash: of.content_hash }).collect()
 }
 
 impl From<pack::ContextPack> for ContextPack {
@@ -393,121 +180,11 @@ impl From<pack::ContextPack> for ContextPack {
             important_diffs: of.important_diffs.into_iter().map(PackDiff::from).collect(),
             design_notes: of.design_notes.into_iter().map(PackNote::from).collect(),
             related_tests: of.related_tests.into_iter().map(PackTest::from).collect(),
-            provenance: PackSources {
-                commits: ids(of.provenance.commits),
-                files: of.provenance.files,
-                authors: of.provenance.authors,
-                items: ids(of.provenance.items),
-            },
+            provenance: of.provenance.into(),
             retrieved: of.retrieved.into_iter().map(PackChunk::from).collect(),
             missing: of.missing,
             left_out: counts(of.left_out),
             manifest: of.manifest.into(),
-        }
-    }
-}
-
-impl From<pack::KeyItem> for PackItem {
-    fn from(of: pack::KeyItem) -> Self {
-        Self {
-            reference: of.reference.into(),
-            kind: of.kind,
-            title: of.title,
-            state: of.state,
-            date: of.date,
-            author: of.author,
-            classification: of.classification,
-            relevance: of.relevance,
-            links: of.links,
-            excerpt: of.excerpt,
-            url: of.url,
-        }
-    }
-}
-
-impl From<pack::TimelineEntry> for PackEvent {
-    fn from(of: pack::TimelineEntry) -> Self {
-        Self { date: of.date, summary: of.summary, items: ids(of.items), commits: of.commits }
-    }
-}
-
-impl From<pack::DesignNote> for PackNote {
-    fn from(of: pack::DesignNote) -> Self {
-        Self { source: of.source.into(), author: of.author, note: of.note, relevance: of.relevance }
-    }
-}
-
-impl From<pack::CodeContext> for PackCode {
-    fn from(of: pack::CodeContext) -> Self {
-        Self {
-            path: of.path,
-            entity: of.entity,
-            lines: vec![of.lines.0, of.lines.1],
-            repository: of.repository,
-            commit: of.commit,
-            snippet: of.snippet,
-            explanation: of.explanation,
-        }
-    }
-}
-
-impl From<pack::ImportantDiff> for PackDiff {
-    fn from(of: pack::ImportantDiff) -> Self {
-        Self {
-            repository: of.repository,
-            commit: of.commit,
-            path: of.path,
-            diff: of.diff,
-            explanation: of.explanation,
-            hunks_left_out: of.hunks_left_out,
-        }
-    }
-}
-
-impl From<pack::RelatedTest> for PackTest {
-    fn from(of: pack::RelatedTest) -> Self {
-        Self { path: of.path, name: of.name, description: of.description }
-    }
-}
-
-impl From<pack::Chunk> for PackChunk {
-    fn from(of: pack::Chunk) -> Self {
-        Self {
-            text_hash: of.reference().text_hash,
-            chunk_id: of.chunk_id.into(),
-            document_type: of.document_type.into(),
-            document: of.document.into(),
-            title: of.title,
-            repository: of.repository,
-            commit: of.commit,
-            path: of.path,
-            url: of.url,
-            lines: vec![of.lines.0, of.lines.1],
-            index: of.index,
-            score: of.score,
-            embedding_model: of.embedding_model,
-            text: of.text,
-        }
-    }
-}
-
-impl From<pack::Manifest> for PackManifest {
-    fn from(of: pack::Manifest) -> Self {
-        Self {
-            id: of.id.into(),
-            query: of.query,
-            parameters: named(of.parameters),
-            snapshot: of.snapshot.into(),
-            timestamp: of.timestamp.map(DateTime::from),
-            commits: named(of.commits),
-            embedding_model: of.embedding_model,
-            documents: of.documents,
-            embedded: of.embedded,
-            tokenizer: of.tokenizer,
-            weights: named(of.weights),
-            items: hashes(of.items),
-            chunks: hashes(of.chunks),
-            counts: counts(of.counts),
         }
     }
 }

@@ -149,8 +149,8 @@ pub(crate) struct EvaluatedIndex {
 pub(crate) struct EvaluatedQuestion {
     /// Expected sources that are not in the index: nothing can find them.
     unknown: Vec<String>,
-    /// Whether it is refused to answer; null if that cannot be told.
-    refused: Option<bool>,
+    /// Whether it is refused to answer.
+    refused: bool,
     /// What each leg found.
     legs: Vec<EvaluatedLeg>,
 }

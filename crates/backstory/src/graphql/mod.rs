@@ -34,6 +34,7 @@ mod summary;
 mod task;
 mod thread;
 mod trace;
+mod written;
 
 use async_graphql::SDLExportOptions;
 use backstory_engine::Engine;

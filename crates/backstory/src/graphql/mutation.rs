@@ -14,6 +14,7 @@ use super::{
     status::Backup,
     summary::{self, Summary},
     task::Task,
+    written::{self, Enrichment},
 };
 
 /// Work to be done.
@@ -180,6 +181,19 @@ impl Mutation {
     #[graphql(complexity = "QUERY")]
     async fn remove_chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<bool> {
         chat::remove(ctx, &id).await
+    }
+
+    /// Has the configured language model classify commits and write design notes of issues and merge requests, the newest
+    /// first, those that it has not written about as they are now. Stops when the budget of the day is used up.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn enrich(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Full paths of projects; all if absent or empty.")] projects: Option<Vec<String>>,
+        #[graphql(desc = "What it is asked for; everything if absent.")] what: Option<Enrichment>,
+        #[graphql(desc = "Most items that it is asked about; all if absent.")] limit: Option<i32>,
+    ) -> Result<Task> {
+        written::start(ctx, projects.unwrap_or_default(), what, limit).await
     }
 
     /// Summarises an issue or merge request with the configured language model, unless that has been done since it last

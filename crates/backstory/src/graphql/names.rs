@@ -267,6 +267,8 @@ pub(crate) enum TaskKind {
     Embed,
     /// Makes the graph or the index anew.
     Rebuild,
+    /// Has a language model classify commits and write design notes.
+    Enrich,
 }
 
 /// How a task or a recorded run stands.

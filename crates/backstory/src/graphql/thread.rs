@@ -25,6 +25,7 @@ use super::{
     project::Project,
     scalar::DateTime,
     summary::{self, Summary},
+    written::{self, ModelNotes},
 };
 
 /// An issue or a merge request.
@@ -175,6 +176,13 @@ impl ThreadFields {
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, &self.id).await
+    }
+
+    /// Design notes that a language model wrote of it, if `enrich` was ever asked for and any could be proved; null
+    /// otherwise.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn model_notes(&self, ctx: &Context<'_>) -> Result<Option<ModelNotes>> {
+        written::notes(ctx, &self.id).await
     }
 
     /// Its discussions, oldest first.

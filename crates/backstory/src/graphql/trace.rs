@@ -18,6 +18,7 @@ use super::{
     node::Node,
     page,
     scalar::DateTime,
+    written::ModelNotes,
 };
 
 /// Changes of a page, unless the request says how many.
@@ -58,6 +59,8 @@ pub(crate) struct Trace {
     discussions: Vec<ID>,
     /// Earlier versions, the newest first.
     earlier: Vec<EarlierVersion>,
+    /// Design notes that a language model wrote of these merge requests and issues.
+    model_notes: Vec<ModelNotes>,
     /// What could not be found, a sentence each.
     missing: Vec<String>,
 }
@@ -246,6 +249,7 @@ impl From<trace::Trace> for Trace {
             issues: ids(trace.issues),
             discussions: ids(trace.discussions),
             earlier: trace.earlier.into_iter().map(EarlierVersion::from).collect(),
+            model_notes: trace.notes_by_model.into_iter().map(ModelNotes::from).collect(),
             missing: trace.missing,
         }
     }

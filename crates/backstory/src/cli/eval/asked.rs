@@ -43,7 +43,7 @@ struct Evaluation {
 #[derive(Deserialize)]
 struct Evaluated {
     unknown: Vec<String>,
-    refused: Option<bool>,
+    refused: bool,
     legs: Vec<EvaluatedLeg>,
 }
 
@@ -128,5 +128,5 @@ fn answered(question: &Question, evaluated: Evaluated) -> Answered {
     let Question { id, question, kind, gold, .. } = question.clone();
     let answer = |of: EvaluatedLeg| (of.leg, Answer { results: of.results, ranks: of.ranks, took_ms: of.took_ms });
     let legs = evaluated.legs.into_iter().map(answer).collect();
-    Answered { id, question, kind, gold, refused: evaluated.refused, legs }
+    Answered { id, question, kind, gold, refused: Some(evaluated.refused), legs }
 }

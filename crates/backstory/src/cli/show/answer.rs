@@ -5,6 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::super::model_notes::ModelNotes;
+
 /// What a reference means.
 #[derive(Deserialize)]
 pub(super) struct ReferenceAnswer {
@@ -82,6 +84,7 @@ pub(super) struct Thread {
     pub(super) approved_by: Vec<Person>,
     pub(super) merged_at: Option<Timestamp>,
     pub(super) merged_by: Option<Person>,
+    pub(super) model_notes: Option<ModelNotes>,
     pub(super) out: Edges,
     #[serde(rename = "in")]
     pub(super) into: Edges,
@@ -197,6 +200,9 @@ impl Thread {
             "discussions": discussions.iter().map(Discussion::for_programs).collect::<Vec<_>>(),
             "edges": { "out": self.out.for_programs(), "in": self.into.for_programs() },
         });
+        if let Some(notes) = &self.model_notes {
+            json["model_notes"] = json!(notes);
+        }
         if kind == ThreadKind::MergeRequest {
             json["source_branch"] = json!(self.source_branch);
             json["target_branch"] = json!(self.target_branch);

@@ -56,6 +56,9 @@ pub(super) fn print_thread(
     if !description.is_empty() {
         terminal.line(format_args!("\n{}", plain(description)))?;
     }
+    if let Some(notes) = &thread.model_notes {
+        notes.print(terminal)?;
+    }
     if !discussions.is_empty() {
         terminal.line(format_args!(
             "\n{STRONG}{}{STRONG:#}",

@@ -1,0 +1,98 @@
+//! What was written before, for people.
+
+use backstory_model::{
+    answer::Provenance,
+    digest::sha256,
+    id::{NodeId, ThreadId},
+    written::{ModelClassification, Outcome, WrittenKind, WrittenNote},
+};
+use backstory_store::ledger::Written;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{Engine, error::Result};
+
+/// The type of a commit as a language model sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassifiedByModel {
+    /// The type.
+    pub found: ModelClassification,
+    /// Who wrote it.
+    pub model: Provenance,
+    /// When.
+    pub written_at: Timestamp,
+}
+
+/// Design notes of an issue or merge request that a language model wrote.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NotesByModel {
+    /// Reference of the issue or merge request.
+    pub about: String,
+    /// The notes, at least one.
+    pub notes: Vec<WrittenNote>,
+    /// Who wrote them.
+    pub model: Provenance,
+    /// When.
+    pub written_at: Timestamp,
+    /// Whether what they are about has changed since.
+    pub outdated: bool,
+}
+
+impl Engine {
+    /// The type of a commit as a language model saw it; `None` if none was asked, or could say.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<ClassifiedByModel>> {
+        let subject = commit.to_string();
+        let kept = self.ledger_step(move |ledger| ledger.written(WrittenKind::Classification.as_str(), &subject));
+        let Some(written) = kept.await? else { return Ok(None) };
+        let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
+        Ok(Some(ClassifiedByModel { found, model: provenance(&written), written_at: written.written_at }))
+    }
+
+    /// The design notes that a language model wrote of an issue or merge request; `None` if it wrote none.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<NotesByModel>> {
+        let engine = self.clone();
+        self.blocking(move || engine.notes_now(&id)).await
+    }
+
+    pub(crate) fn notes_now(&self, id: &ThreadId) -> Result<Option<NotesByModel>> {
+        let kept = self.ledger().written(WrittenKind::DesignNotes.as_str(), &id.to_string())?;
+        let Some(written) = kept else { return Ok(None) };
+        match outcome(&written) {
+            Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(NotesByModel {
+                about: id.to_string(),
+                notes,
+                model: provenance(&written),
+                written_at: written.written_at,
+                outdated: !self.is_current(&written, &id.clone().into())?,
+            })),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether what was written is about the item as it is now. A commit never changes.
+    pub(super) fn is_current(&self, written: &Written, about: &NodeId) -> Result<bool> {
+        match about {
+            NodeId::Thread(id) => {
+                let input = self.thread_input(id)?;
+                Ok(input.is_some_and(|input| sha256(input.prompt().user.as_bytes()) == written.input))
+            }
+            NodeId::Commit { project, sha } => Ok(self.commit_record(project, sha)?.is_some()),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// What a row says; `None` if another version of the program wrote it in another shape.
+pub(super) fn outcome(written: &Written) -> Option<Outcome> {
+    serde_json::from_str(&written.text).ok()
+}
+
+pub(super) fn provenance(written: &Written) -> Provenance {
+    Provenance { name: written.model.clone(), prompt: written.prompt }
+}

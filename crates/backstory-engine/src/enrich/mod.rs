@@ -1,0 +1,302 @@
+//! Enrichment: a language model classifies commits and writes design notes of issues and merge requests, only when it is
+//! asked to. What it writes is checked, kept in the ledger until its input changes, and told apart from what rules found.
+
+mod classification;
+mod design_notes;
+mod kept;
+mod pending;
+mod projection;
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use backstory_model::{
+    digest::sha256,
+    id::NodeId,
+    written::{Outcome, WrittenKind},
+};
+use backstory_store::ledger::Written;
+use futures::{StreamExt as _, future::ready, stream};
+use jiff::Timestamp;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+    llm::{ChatError, ChatModel, Prompt},
+    task::{Reporter, Task, TaskKind},
+};
+use classification::CommitInput;
+use design_notes::ThreadInput;
+pub use kept::{ClassifiedByModel, NotesByModel};
+use pending::Pending;
+
+/// Items that a model is asked about at once.
+const CONCURRENT: usize = 4;
+/// Further attempts when an answer cannot be used.
+const RETRIES: u32 = 2;
+/// Longest reason of a refusal that a model is told, in characters.
+const MAX_REFUSAL: usize = 200;
+
+/// What to have a language model write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnrichRequest {
+    /// Full paths of projects; all if there is none.
+    pub projects: Vec<String>,
+    /// What it is asked for; everything if absent.
+    pub what: Option<WrittenKind>,
+    /// Most items that it is asked about.
+    pub limit: Option<usize>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Enriched {
+    /// Commits that were classified.
+    pub commits: u64,
+    /// Issues and merge requests that were read for notes.
+    pub threads: u64,
+    /// Notes that could be proved.
+    pub notes: u64,
+    /// Items of which the model wrote nothing that could be used.
+    pub failed: u64,
+    /// Items that are left for another run.
+    pub left: u64,
+    /// Why it stopped before the limit or the end, if it did.
+    pub stopped: Option<String>,
+}
+
+impl Enriched {
+    fn add(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Classification(_) => self.commits += 1,
+            Outcome::DesignNotes(notes) => {
+                self.threads += 1;
+                self.notes += notes.len() as u64;
+            }
+            Outcome::Failed(_) => self.failed += 1,
+        }
+    }
+
+    fn done(&self) -> u64 {
+        self.commits + self.threads + self.failed
+    }
+}
+
+/// What a model is given of an item.
+enum Input {
+    Commit(CommitInput),
+    Thread(ThreadInput),
+}
+
+impl Input {
+    fn prompt(&self) -> Prompt {
+        match self {
+            Self::Commit(commit) => commit.prompt(),
+            Self::Thread(thread) => thread.prompt(),
+        }
+    }
+
+    /// Reads what the model wrote.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn read(&self, answer: &str) -> std::result::Result<Outcome, String> {
+        match self {
+            Self::Commit(commit) => commit.read(answer).map(Outcome::Classification),
+            Self::Thread(thread) => thread.read(answer).map(Outcome::DesignNotes),
+        }
+    }
+}
+
+/// Version of the prompt of each kind.
+fn prompt_version(kind: WrittenKind) -> u32 {
+    match kind {
+        WrittenKind::Classification => classification::PROMPT,
+        WrittenKind::DesignNotes => design_notes::PROMPT,
+    }
+}
+
+/// How an item ended.
+enum Ended {
+    /// It was written about.
+    Written(Outcome),
+    /// It is not there any more.
+    Gone,
+    /// The budget of the day is used up.
+    Budget(String),
+}
+
+impl Engine {
+    /// Starts to have a language model write what is missing.
+    ///
+    /// # Errors
+    /// No language model is configured, a project is not known, or it is being done already.
+    pub async fn start_enrich(&self, request: EnrichRequest) -> Result<Task> {
+        self.configured_model()?;
+        self.projects_to_enrich(&request).await?;
+        let engine = self.clone();
+        let task = self.tasks().start(TaskKind::Enrich, false, Timestamp::now(), |reporter| async move {
+            let done = engine.enrich(&request, &reporter).await?;
+            Ok(json!(done))
+        })?;
+        let task = task.borrow().clone();
+        Ok(task)
+    }
+
+    /// Has a language model write what is missing, about the newest items first. What is written is kept at once, so
+    /// that another run goes on where one was stopped.
+    ///
+    /// # Errors
+    /// No language model is configured, a project is not known, the model cannot be reached or refuses, or a store
+    /// failed. What was written before is kept.
+    pub async fn enrich(&self, request: &EnrichRequest, reporter: &Reporter) -> Result<Enriched> {
+        let model = self.configured_model()?;
+        let projects = self.projects_to_enrich(request).await?;
+        let (engine, name, what) = (self.clone(), model.name(), request.what);
+        reporter.phase("looking for what is missing", None);
+        let mut pending = self.blocking(move || engine.pending(&projects, what, &name)).await?;
+        let waiting = pending.len() as u64;
+        pending.truncate(request.limit.unwrap_or(usize::MAX));
+        reporter.phase("enriching", Some(pending.len() as u64));
+        let mut done = Enriched::default();
+        let ended = self.enrich_all(&model, pending, reporter, &mut done).await;
+        done.left = waiting.saturating_sub(done.done());
+        self.refresh_written().await?;
+        ended.map(|()| done)
+    }
+
+    async fn enrich_all(
+        &self,
+        model: &ChatModel,
+        pending: Vec<Pending>,
+        reporter: &Reporter,
+        done: &mut Enriched,
+    ) -> Result<()> {
+        let stop = AtomicBool::new(false);
+        let mut failed = None;
+        let wanted = stream::iter(pending).take_while(|_| ready(!stop.load(Ordering::Relaxed)));
+        // What is under way ends well when the rest is stopped: its tokens are spent.
+        let mut ends = wanted.map(|of| self.enrich_one(model, of)).buffer_unordered(CONCURRENT);
+        while let Some(end) = ends.next().await {
+            match end {
+                Ok(Ended::Written(outcome)) => {
+                    done.add(&outcome);
+                    reporter.advance(1);
+                }
+                Ok(Ended::Gone) => reporter.advance(1),
+                Ok(Ended::Budget(message)) => {
+                    stop.store(true, Ordering::Relaxed);
+                    done.stopped = Some(message);
+                }
+                Err(error) => {
+                    stop.store(true, Ordering::Relaxed);
+                    failed = failed.or(Some(error));
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn enrich_one(&self, model: &ChatModel, of: Pending) -> Result<Ended> {
+        let (engine, Pending { kind, about, .. }) = (self.clone(), of);
+        let id = about.clone();
+        let Some(input) = self.blocking(move || engine.input_of(kind, &id)).await? else { return Ok(Ended::Gone) };
+        let prompt = input.prompt();
+        let hash = sha256(prompt.user.as_bytes());
+        let mut refused = String::new();
+        let mut outcome = None;
+        for _ in 0..=RETRIES {
+            let asked = Prompt { user: format!("{}{}", prompt.user, told(&refused)), ..prompt.clone() };
+            let read = match self.try_complete(model, &asked).await? {
+                Ok(completion) => input.read(&completion.text),
+                Err(error @ ChatError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
+                Err(ChatError::Malformed { reason, .. }) => Err(reason),
+                Err(error) => return Err(error.into()),
+            };
+            match read {
+                Ok(found) => {
+                    outcome = Some(found);
+                    break;
+                }
+                Err(reason) => refused = reason.chars().take(MAX_REFUSAL).collect(),
+            }
+        }
+        let outcome = outcome.unwrap_or_else(|| Outcome::Failed(format!("its answers were refused: {refused}")));
+        let written = Written {
+            kind: kind.as_str().to_owned(),
+            subject: about.to_string(),
+            model: model.name(),
+            prompt: prompt_version(kind),
+            input: hash,
+            text: serde_json::to_string(&outcome)
+                .map_err(|error| Error::internal(format!("what was written of {about} cannot be kept: {error}")))?,
+            // As exact as the ledger keeps it.
+            written_at: Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default(),
+        };
+        self.ledger_step(move |ledger| ledger.keep_written(&written)).await?;
+        Ok(Ended::Written(outcome))
+    }
+
+    /// What a model is given of an item as it is now; `None` if there is nothing to give.
+    fn input_of(&self, kind: WrittenKind, about: &NodeId) -> Result<Option<Input>> {
+        Ok(match (kind, about) {
+            (WrittenKind::Classification, NodeId::Commit { project, sha }) => {
+                self.commit_input(project, sha)?.map(Input::Commit)
+            }
+            (WrittenKind::DesignNotes, NodeId::Thread(thread)) => self.thread_input(thread)?.map(Input::Thread),
+            _ => None,
+        })
+    }
+
+    async fn projects_to_enrich(&self, request: &EnrichRequest) -> Result<BTreeSet<String>> {
+        let known = self.known_projects().await?;
+        if request.projects.is_empty() {
+            return Ok(known);
+        }
+        for project in &request.projects {
+            if !known.contains(project) {
+                return Err(crate::sync::unknown_project(project, &known));
+            }
+        }
+        Ok(request.projects.iter().cloned().collect())
+    }
+}
+
+/// What a model is told of its last answer.
+fn told(refused: &str) -> String {
+    if refused.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nYour last answer was refused: {refused}. Answer again, with one JSON object and nothing else.")
+    }
+}
+
+/// The JSON object in an answer, whatever stands around it.
+///
+/// # Errors
+/// There is none of that shape.
+fn object<T: DeserializeOwned>(answer: &str) -> std::result::Result<T, String> {
+    let none = || "it has no JSON object".to_owned();
+    let (start, end) = answer.find('{').zip(answer.rfind('}')).filter(|(start, end)| start < end).ok_or_else(none)?;
+    let value: Value = serde_json::from_str(&answer[start..=end]).map_err(|_| none())?;
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+/// A text in which nothing can look like the line that ends it.
+fn fenced(text: &str) -> String {
+    text.replace("<<<", "< < <").replace(">>>", "> > >")
+}
+
+/// The first bytes of a text.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(most)]) }
+}
+
+/// A share in hundredths: more would pretend to know more.
+fn hundredths(share: f32) -> f32 {
+    (share * 100.0).round() / 100.0
+}

@@ -1,0 +1,107 @@
+//! What a language model has not written about yet, the newest first.
+
+use std::collections::{BTreeSet, HashMap};
+
+use backstory_model::{
+    digest::sha256,
+    entity::{Item, ItemKind},
+    id::NodeId,
+    repository::Record,
+    written::WrittenKind,
+};
+use backstory_store::ledger::Written;
+use jiff::Timestamp;
+
+use super::prompt_version;
+use crate::{Engine, error::Result};
+
+/// Most items of a kind of a project that are looked at.
+const MAX_ITEMS: usize = 1_000_000;
+/// Rows of the ledger that are read at once.
+const BATCH: usize = 1000;
+
+/// Something to write about.
+pub(super) struct Pending {
+    pub(super) kind: WrittenKind,
+    pub(super) about: NodeId,
+    at: Timestamp,
+}
+
+impl Engine {
+    /// What this model has not written about as it is now, the newest first.
+    pub(super) fn pending(
+        &self,
+        projects: &BTreeSet<String>,
+        what: Option<WrittenKind>,
+        model: &str,
+    ) -> Result<Vec<Pending>> {
+        let mut pending = Vec::new();
+        for kind in WrittenKind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind)) {
+            let mut known: HashMap<String, [u8; 32]> = HashMap::new();
+            self.each_written(kind, |written| {
+                if written.model == model && written.prompt == prompt_version(kind) {
+                    known.insert(written.subject, written.input);
+                }
+            })?;
+            for project in projects {
+                match kind {
+                    WrittenKind::Classification => self.pending_commits(project, &known, &mut pending)?,
+                    WrittenKind::DesignNotes => self.pending_threads(project, &known, &mut pending)?,
+                }
+            }
+        }
+        pending.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.about.cmp(&b.about)));
+        Ok(pending)
+    }
+
+    /// A commit never changes, so one that was written about stays so. A merge does what the commits it brought do.
+    fn pending_commits(
+        &self,
+        project: &str,
+        known: &HashMap<String, [u8; 32]>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        self.each_item(project, ItemKind::Commit, MAX_ITEMS, |item| {
+            let Item::Repository(of) = item else { return };
+            let Record::Commit(record) = of.record else { return };
+            let about = NodeId::commit(project, &record.commit.sha.to_string());
+            if !record.commit.is_merge() && !record.rewritten && !known.contains_key(&about.to_string()) {
+                pending.push(Pending { kind: WrittenKind::Classification, about, at: record.commit.committer.at });
+            }
+        })
+    }
+
+    fn pending_threads(
+        &self,
+        project: &str,
+        known: &HashMap<String, [u8; 32]>,
+        pending: &mut Vec<Pending>,
+    ) -> Result<()> {
+        let mut threads = Vec::new();
+        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+            self.each_item(project, kind, MAX_ITEMS, |item| match item {
+                Item::Issue(issue) => threads.push((issue.id, issue.thread.updated_at)),
+                Item::MergeRequest(mr) => threads.push((mr.id, mr.thread.updated_at)),
+                _ => {}
+            })?;
+        }
+        for (id, at) in threads {
+            let Some(input) = self.thread_input(&id)? else { continue };
+            if known.get(&id.to_string()) != Some(&sha256(input.prompt().user.as_bytes())) {
+                pending.push(Pending { kind: WrittenKind::DesignNotes, about: id.into(), at });
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything of a kind that was written, in the order of what it is about.
+    pub(super) fn each_written(&self, kind: WrittenKind, mut take: impl FnMut(Written)) -> Result<()> {
+        let mut after = String::new();
+        loop {
+            let rows = self.ledger().all_written(kind.as_str(), &after, BATCH)?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after.clone_from(&last.subject);
+            rows.into_iter().for_each(&mut take);
+        }
+    }
+}

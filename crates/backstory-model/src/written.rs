@@ -1,0 +1,99 @@
+//! What language models write of commits, issues and merge requests when they are asked to enrich the graph, in the shape
+//! in which the ledger keeps it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{classify::ChangeType, id::NodeId};
+
+/// Most notes of an issue or merge request.
+pub const MAX_NOTES: usize = 6;
+/// Longest text of a note or reason, in characters.
+pub const MAX_TEXT: usize = 300;
+
+/// What a language model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WrittenKind {
+    /// The type of the change that a commit is.
+    Classification,
+    /// What was decided in an issue or merge request, why, and what was rejected.
+    DesignNotes,
+}
+
+impl WrittenKind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Classification, Self::DesignNotes];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Classification => "classification",
+            Self::DesignNotes => "design_notes",
+        }
+    }
+}
+
+/// The type of a change as a language model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelClassification {
+    /// The type.
+    pub change_type: ChangeType,
+    /// How sure the model says it is, 0 to 1, in hundredths.
+    pub confidence: f32,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// What was decided.
+    Decision,
+    /// Why.
+    Reason,
+    /// What was rejected.
+    Alternative,
+}
+
+impl Aspect {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Reason => "reason",
+            Self::Alternative => "alternative",
+        }
+    }
+}
+
+/// A design note that a language model wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrittenNote {
+    /// What it is about.
+    pub aspect: Aspect,
+    /// What it says.
+    pub text: String,
+    /// How much of it stands in what it cites, 0 to 1, in hundredths.
+    pub confidence: f32,
+    /// References of what it cites: notes, or the issue or merge request for its description.
+    pub evidence: Vec<String>,
+}
+
+impl WrittenNote {
+    /// What it cites.
+    pub fn evidence(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.evidence.iter().filter_map(|reference| reference.parse().ok())
+    }
+}
+
+/// What came of asking a language model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The type of a commit.
+    Classification(ModelClassification),
+    /// Notes; none if nothing that the model wrote could be proved.
+    DesignNotes(Vec<WrittenNote>),
+    /// Nothing that could be used, and why.
+    Failed(String),
+}

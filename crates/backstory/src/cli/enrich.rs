@@ -1,0 +1,94 @@
+//! `enrich`
+
+use clap::ValueEnum;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Session,
+    task::{self, Task},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{counted, plain},
+};
+
+const ENRICH: &str = include_str!("../../../../queries/graphql/enrich.graphql");
+
+/// What the language model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The type of the change that each commit is.
+    Classification,
+    /// What was decided in each issue and merge request, why, and what was rejected.
+    DesignNotes,
+}
+
+impl What {
+    fn api_name(self) -> &'static str {
+        match self {
+            Self::Classification => "CLASSIFICATION",
+            Self::DesignNotes => "DESIGN_NOTES",
+        }
+    }
+}
+
+/// Have the configured language model classify commits and write design notes
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory enrich --limit 100
+  backstory enrich group/project --what design-notes
+
+The newest come first. What was written is kept, and written anew only when what it is about has changed; a run that
+stops, or has used up llm.daily_tokens, is gone on with by the next.")]
+pub(super) struct Args {
+    /// Projects; all if there is none
+    #[arg(value_name = "PROJECT")]
+    projects: Vec<String>,
+    /// What it is asked for [default: everything]
+    #[arg(long, value_enum)]
+    what: Option<What>,
+    /// Most commits, issues and merge requests that it is asked about
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    limit: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    enrich: Task,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "enrich", || session.config()?.require_llm_key()).await?;
+    let variables = json!({ "projects": args.projects, "what": args.what.map(What::api_name), "limit": args.limit });
+    let Answer { enrich } = client.run(ENRICH, variables).await?;
+    let summary = task::follow(&client, enrich).await?;
+    if args.json {
+        return Ok(session.terminal.json(&summary)?);
+    }
+    let count = |key: &str| summary[key].as_u64().unwrap_or(0);
+    session.terminal.line(format_args!(
+        "{} classified; {} from {}",
+        counted(count("commits"), "commit", "commits"),
+        counted(count("notes"), "note", "notes"),
+        counted(count("threads"), "issue or merge request", "issues and merge requests"),
+    ))?;
+    if count("failed") > 0 {
+        session.terminal.note(format_args!(
+            "of {} the model wrote nothing that could be used; it is asked again when they change",
+            counted(count("failed"), "item", "items")
+        ));
+    }
+    if let Some(why) = summary["stopped"].as_str() {
+        session.terminal.warning(plain(why));
+    }
+    if count("left") > 0 {
+        session.terminal.note(format_args!("{} left", counted(count("left"), "item is", "items are")));
+    }
+    Ok(())
+}

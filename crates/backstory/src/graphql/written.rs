@@ -1,0 +1,131 @@
+//! What language models wrote of commits, issues and merge requests, with where it comes from.
+
+use async_graphql::{Context, Enum, ID, Result, SimpleObject};
+use backstory_engine::{
+    enrich::{self, EnrichRequest},
+    model::{
+        id::{NodeId, ThreadId},
+        written::{self, WrittenKind},
+    },
+};
+
+use super::{answer::Provenance, edge::hundredths, loaders, names::ChangeType, page, scalar::DateTime, task::Task};
+
+/// What a language model can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "WrittenKind")]
+pub(crate) enum Enrichment {
+    /// The type of the change that each commit is.
+    Classification,
+    /// What was decided in each issue and merge request, why, and what was rejected.
+    DesignNotes,
+}
+
+/// What a note is about.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "written::Aspect")]
+pub(crate) enum NoteAspect {
+    /// What was decided.
+    Decision,
+    /// Why.
+    Reason,
+    /// What was rejected.
+    Alternative,
+}
+
+/// The type of a commit as a language model sees it.
+#[derive(SimpleObject)]
+pub(crate) struct ModelClassification {
+    /// The type.
+    change_type: ChangeType,
+    /// How sure the model says it is, 0 to 1.
+    confidence: f64,
+    /// Why, in one sentence of the model. A number or identifier in it stands in the commit; more is not checked.
+    reason: String,
+    /// The model.
+    model: Provenance,
+    /// When.
+    written_at: DateTime,
+}
+
+/// Design notes of an issue or merge request that a language model wrote.
+#[derive(SimpleObject)]
+pub(crate) struct ModelNotes {
+    /// Reference of the issue or merge request.
+    about: ID,
+    /// The notes.
+    notes: Vec<ModelNote>,
+    /// The model.
+    model: Provenance,
+    /// When.
+    written_at: DateTime,
+    /// Whether what they are about has changed since.
+    outdated: bool,
+}
+
+/// A design note that a language model wrote.
+#[derive(SimpleObject)]
+pub(crate) struct ModelNote {
+    /// What it is about.
+    aspect: NoteAspect,
+    /// What it says, in words of the model. Its numbers and identifiers, and most of its words, stand in what it cites.
+    text: String,
+    /// Share of its words that stand in what it cites, 0 to 1.
+    confidence: f64,
+    /// References of what it cites: notes, or the issue or merge request for its description.
+    evidence: Vec<ID>,
+}
+
+impl From<enrich::NotesByModel> for ModelNotes {
+    fn from(of: enrich::NotesByModel) -> Self {
+        Self {
+            about: of.about.into(),
+            notes: of.notes.into_iter().map(ModelNote::from).collect(),
+            model: of.model.into(),
+            written_at: of.written_at.into(),
+            outdated: of.outdated,
+        }
+    }
+}
+
+impl From<written::WrittenNote> for ModelNote {
+    fn from(note: written::WrittenNote) -> Self {
+        Self {
+            aspect: note.aspect.into(),
+            text: note.text,
+            confidence: hundredths(note.confidence),
+            evidence: note.evidence.into_iter().map(ID::from).collect(),
+        }
+    }
+}
+
+/// The type of a commit as a language model saw it.
+pub(super) async fn classification(ctx: &Context<'_>, commit: &NodeId) -> Result<Option<ModelClassification>> {
+    let kept = loaders::engine(ctx)?.classification_by_model(commit).await?;
+    Ok(kept.map(|kept| ModelClassification {
+        change_type: kept.found.change_type.into(),
+        confidence: hundredths(kept.found.confidence),
+        reason: kept.found.reason,
+        model: kept.model.into(),
+        written_at: kept.written_at.into(),
+    }))
+}
+
+/// The design notes that a language model wrote of an issue or merge request.
+pub(super) async fn notes(ctx: &Context<'_>, id: &ThreadId) -> Result<Option<ModelNotes>> {
+    Ok(loaders::engine(ctx)?.notes_by_model(id.clone()).await?.map(ModelNotes::from))
+}
+
+/// Starts to have a language model write what is missing.
+pub(super) async fn start(
+    ctx: &Context<'_>,
+    projects: Vec<String>,
+    what: Option<Enrichment>,
+    limit: Option<i32>,
+) -> Result<Task> {
+    let limit = limit.map(|limit| {
+        usize::try_from(limit).map_err(|_| page::invalid(format!("the limit is {limit}; it must be 0 or more")))
+    });
+    let request = EnrichRequest { projects, what: what.map(Into::into), limit: limit.transpose()? };
+    Ok(loaders::engine(ctx)?.start_enrich(request).await?.into())
+}
