@@ -34,6 +34,7 @@ pub(crate) fn settings_with(forges: Vec<Forge>) -> Settings {
         rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
+        redactor: Default::default(),
     }
 }
 

@@ -49,6 +49,7 @@ fn settings() -> Settings {
         rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
+        redactor: Default::default(),
     }
 }
 

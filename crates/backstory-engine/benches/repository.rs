@@ -146,5 +146,6 @@ fn settings() -> Settings {
         rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
+        redactor: Default::default(),
     }
 }

@@ -36,6 +36,7 @@ fn settings() -> Settings {
         rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
+        redactor: Default::default(),
     }
 }
 

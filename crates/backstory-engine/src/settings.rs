@@ -7,7 +7,7 @@ use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     score::{Parts, Profile},
 };
-use backstory_sources::forge;
+use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
 
 use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
@@ -113,6 +113,8 @@ pub struct Settings {
     pub snapshots: Snapshots,
     /// Which links that nobody stated are told.
     pub links: Links,
+    /// What replaces secrets, and which texts it leaves.
+    pub redactor: Redactor,
 }
 
 impl Settings {

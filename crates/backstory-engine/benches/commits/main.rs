@@ -143,5 +143,6 @@ fn settings() -> Result<Settings> {
         rerank: None,
         snapshots: Default::default(),
         links: Default::default(),
+        redactor: Default::default(),
     })
 }

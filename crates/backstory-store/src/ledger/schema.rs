@@ -137,6 +137,10 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE cursors ADD COLUMN etag TEXT;
     -- Which forge has the project, as JSON: kind and address; NULL for one that only its repository tells about.
     ALTER TABLE repositories ADD COLUMN forge TEXT;
+", "
+    -- How many secrets of which kind were replaced in a payload, as JSON; NULL for none. It was a number before.
+    ALTER TABLE items ADD COLUMN secrets TEXT;
+    ALTER TABLE items DROP COLUMN redactions;
 "];
 
 /// Newest schema version this program knows.

@@ -51,6 +51,19 @@ struct Stats {
     quads: u64,
     model: String,
     redactions: u64,
+    secrets: Vec<ProjectSecrets>,
+}
+
+#[derive(Deserialize, Serialize)]
+pub(super) struct ProjectSecrets {
+    pub(super) project: String,
+    pub(super) secrets: Vec<Secrets>,
+}
+
+#[derive(Deserialize, Serialize)]
+pub(super) struct Secrets {
+    pub(super) kind: String,
+    pub(super) count: u64,
 }
 
 #[derive(Deserialize, Serialize)]
