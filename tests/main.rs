@@ -22,6 +22,7 @@ mod repository;
 mod repository_shapes;
 mod search_commits;
 mod search_rerank;
+mod secrets;
 mod snapshots;
 mod store_graph;
 mod store_index;

@@ -144,7 +144,7 @@ impl Rule {
             is_named: entry.names.is_some(),
             id: entry.id,
             description: entry.description,
-            keywords: entry.keywords,
+            keywords: entry.keywords.iter().flat_map(|word| spelled(word)).collect(),
             judge: entry.judge,
             entropy: entry.entropy.unwrap_or(ENTROPY),
             span: entry.span,
@@ -169,6 +169,14 @@ impl Rule {
     /// Names that are no secret's.
     pub(super) fn unless(&self) -> Option<&Regex> {
         self.unless.as_ref().map(Expression::get)
+    }
+}
+
+/// A keyword with every sign that joins its words.
+fn spelled(keyword: &str) -> Vec<String> {
+    match keyword.contains('?') {
+        true => ["", "_", "-", ".", " "].iter().map(|joint| keyword.replace('?', joint)).collect(),
+        false => vec![keyword.to_owned()],
     }
 }
 

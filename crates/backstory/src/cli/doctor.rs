@@ -18,13 +18,15 @@ use serde_json::json;
 use super::{
     Session,
     auth_test::{RETRIES, refusal},
+    stats,
     task::{Coverage, coverage},
 };
 use crate::{
     client::{Client, Remote},
     config::{self, Config, Credential},
-    data_dir::{Claim, DataDir, Server},
+    data_dir::{Claim, DataDir},
     failure::{Failure, Result},
+    graphql::{Limits, schema},
     output::{BAD, DOUBTFUL, GOOD, plain},
 };
 
@@ -244,14 +246,19 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
+                check_secrets(&Client::Here(schema(engine, Limits::default())), report).await;
                 report.ok("server", "not running; commands open the stores themselves");
             }
             Err(error) => report.fail("stores", error.into()),
         },
         Ok(Claim::Server(server)) => {
             let running = format!("running at {} (pid {})", server.url, server.pid);
-            match ask(server, config).await {
-                Ok(coverage) => report.ok("server", format_args!("{running}, {} documents", coverage.documents)),
+            let client = Remote::new(server, config.server_token.secret.clone()).map(Client::There);
+            match ask(client).await {
+                Ok((client, coverage)) => {
+                    report.ok("server", format_args!("{running}, {} documents", coverage.documents));
+                    check_secrets(&client, report).await;
+                }
                 Err(failure) => report.fail("server", failure),
             }
         }
@@ -261,7 +268,22 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
 }
 
 /// Whether the server answers.
-async fn ask(server: Server, config: &Config) -> Result<Coverage> {
-    let server = Client::There(Remote::new(server, config.server_token.secret.clone())?);
-    coverage(&server).await
+async fn ask(client: Result<Client>) -> Result<(Client, Coverage)> {
+    let client = client?;
+    let coverage = coverage(&client).await?;
+    Ok((client, coverage))
+}
+
+/// They are not stored, but they were written where others read.
+async fn check_secrets(client: &Client, report: &mut Report) {
+    match stats::secrets(client).await {
+        Ok(projects) => {
+            for of in projects {
+                let detail =
+                    format!("in {} {} were replaced; whoever wrote them should revoke them", of.name(), of.counts());
+                report.warn("secrets", detail);
+            }
+        }
+        Err(failure) => report.fail("secrets", failure),
+    }
 }
