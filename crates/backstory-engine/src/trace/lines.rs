@@ -79,7 +79,7 @@ impl Engine {
         let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
         let clean = self.clean_text(lines.text.as_bytes());
         let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
-        Ok(own.collect::<Vec<_>>().join("\n"))
+        Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
     }
 
     /// From the lines to the commits that wrote most of them, and on from there.

@@ -47,6 +47,7 @@ fn planted() -> Vec<(&'static str, String, String)> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "what was found of each kind is worth seeing")]
 fn planted_secrets_are_found_and_look_alikes_are_left() {
     let mut random = Rng::with_seed(4_711);
     let (mut kinds, mut others): (BTreeMap<&str, Score>, BTreeMap<&str, Score>) = Default::default();

@@ -184,7 +184,7 @@ fn is_basic(secret: &[u8]) -> bool {
 }
 
 fn is_base64(secret: &[u8]) -> bool {
-    let padded = secret.len() % 4 == 0 && BASE64_STANDARD.decode(secret).is_ok();
+    let padded = secret.len().is_multiple_of(4) && BASE64_STANDARD.decode(secret).is_ok();
     let random = secret.ends_with(b"=") || (secret.iter().any(u8::is_ascii_digit) && is_mixed(secret));
     padded && random && !is_placeholder(secret) && entropy(secret) >= PASSWORD_ENTROPY
 }

@@ -73,12 +73,12 @@ impl Identifiers {
         for (rule, count) in found.iter() {
             *self.secrets.entry(rule.to_owned()).or_default() += count;
         }
-        let mut from = 0;
+        let (bytes, mut from) = (clean.as_bytes(), 0);
         for (marker, _) in markers(&clean) {
-            self.count(clean[from..marker.start].as_bytes());
+            self.count(&bytes[from..marker.start]);
             from = marker.end;
         }
-        self.count(clean[from..].as_bytes());
+        self.count(&bytes[from..]);
     }
 
     fn count(&mut self, text: &[u8]) {
