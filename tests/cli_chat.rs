@@ -51,7 +51,7 @@ fn chats_are_kept_listed_continued_and_forgotten() {
 fn secrets_in_questions_are_not_kept() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
-    let token = format!("glpat-{}", "a1B2".repeat(6));
+    let token = format!("glpat-{}", "a1B2c3D4e5F6g7H8i9J0");
     let said = sandbox.run_with_input(&["chat"], &format!("Why is {token} our token bucket?\n"));
     assert_eq!(said.code, 0, "{said:?}");
     let again = sandbox.run_with_input(&["chat", "--continue", "1"], "");

@@ -18,7 +18,7 @@ fn item(kind: ItemKind, key: &str, thread: Option<&str>, payload: &str) -> NewIt
         key: key.into(),
         thread: thread.map(Into::into),
         updated_at: Some(at(100)),
-        redactions: 0,
+        secrets: Default::default(),
         payload: payload.into(),
     }
 }

@@ -5,7 +5,6 @@ use backstory_model::{
     filter::Filter,
     question::Question,
 };
-use backstory_sources::redact::redact;
 use backstory_store::ledger::{Chat, Message, NewMessage, Role};
 use jiff::Timestamp;
 
@@ -97,7 +96,7 @@ impl Engine {
         if text.chars().count() > MAX_QUERY {
             return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
         }
-        let text = redact(text.trim()).0.into_owned();
+        let text = self.redactor().redact(text.trim()).0.into_owned();
         let request = AskRequest {
             before: self.subject(chat, &text).await?,
             question: text.clone(),

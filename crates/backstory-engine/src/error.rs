@@ -1,11 +1,14 @@
 //! Why a use case failed, in the words of who must act.
 
+use std::borrow::Cow;
+
 use backstory_sources::{
     forge::ForgeError,
     git::{
         GitError, address::AddressError, clone::CloneError, history::HistoryError, lineage, objects::ObjectError,
         refs::RefsError,
     },
+    redact::redact,
 };
 use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError};
 
@@ -45,9 +48,15 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure of a kind.
+    /// A failure of a kind. Secrets in the message are replaced.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        let message = message.into();
+        // It may quote a payload, an address or what another program said.
+        let message = match redact(&message) {
+            (Cow::Owned(clean), _) => clean,
+            (Cow::Borrowed(_), _) => message,
+        };
+        Self { kind, message }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {

@@ -47,6 +47,7 @@ use backstory_model::{
 use backstory_sources::{
     forge::{self, Origin},
     git::{Git, objects::Objects},
+    redact::Redactor,
 };
 use backstory_store::{
     generations::Generations,
@@ -199,6 +200,11 @@ impl Engine {
     /// The language model, if one is configured.
     pub fn chat_model(&self) -> Option<&ChatModel> {
         self.0.chat_model.as_ref()
+    }
+
+    /// What replaces the secrets in whatever is stored or shown.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.0.settings.redactor
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {

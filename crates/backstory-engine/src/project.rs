@@ -9,10 +9,7 @@ use backstory_model::{
     numbers::SharedNumbers,
     repository::{InRepository, Record},
 };
-use backstory_sources::{
-    code::{PassageLimits, passages},
-    redact::redact,
-};
+use backstory_sources::code::{PassageLimits, passages};
 use backstory_store::{
     graph::{Change, Graph},
     index::{Index, ThreadDocuments},
@@ -240,8 +237,7 @@ impl Engine {
                 let Some(analysis) = &file.analysis else { return Ok(vec![]) };
                 let bytes = self.objects(&of.project)?.blob(file.blob, MAX_FILE)?;
                 // What is stored must hold no secret, wherever it comes from.
-                let text = String::from_utf8_lossy(&bytes);
-                let (text, _) = redact(&text);
+                let text = self.clean_text(&bytes);
                 let passages = passages(analysis, PassageLimits::default());
                 let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
                 Ok(document::of_file(file, &text, &passages, of.context(), revision))

@@ -66,8 +66,8 @@ pub struct Stats {
     pub quads: u64,
     /// Name of the embedding model.
     pub model: String,
-    /// Secrets that were replaced before they were stored.
-    pub redactions: u64,
+    /// Secrets that were replaced before anything was stored, by project and rule.
+    pub secrets: BTreeMap<(String, String), u64>,
 }
 
 /// Where the lists of a project stand.
@@ -253,9 +253,14 @@ impl Engine {
         });
         let graph = self.graph();
         let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
-        let redactions = self.ledger_step(|ledger| ledger.redactions()).await?;
+        let secrets = self.secrets().await?;
         let model = self.embedder().model().to_string();
-        Ok(Stats { items, nodes: nodes.collect(), quads, model, redactions })
+        Ok(Stats { items, nodes: nodes.collect(), quads, model, secrets })
+    }
+
+    /// How many secrets were replaced before anything was stored, by project and rule.
+    pub async fn secrets(&self) -> Result<BTreeMap<(String, String), u64>> {
+        self.ledger_step(|ledger| ledger.secrets()).await
     }
 
     /// Number of the newest change in the ledger.

@@ -7,7 +7,7 @@ use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     score::{Parts, Profile},
 };
-use backstory_sources::forge;
+use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -146,6 +146,8 @@ pub struct Settings {
     pub links: Links,
     /// How often a server reads every project.
     pub schedule: Schedule,
+    /// What replaces secrets, and which texts it leaves.
+    pub redactor: Redactor,
 }
 
 impl Settings {

@@ -98,7 +98,7 @@ impl Engine {
             model: model.name(),
             prompt: PROMPT,
             input: hash,
-            text: backstory_sources::redact::redact(&text).0.into_owned(),
+            text: self.redactor().redact(&text).0.into_owned(),
             written_at: now,
         };
         let kept = written.clone();

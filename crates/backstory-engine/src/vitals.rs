@@ -70,7 +70,7 @@ impl Engine {
                 synced: synced.collect::<Result<_>>()?,
                 bytes: STORES.into_iter().map(size).collect(),
                 deliveries: ledger.deliveries()?.0,
-                redactions: ledger.redactions()?,
+                redactions: ledger.secrets()?.values().sum(),
             })
         })
         .await

@@ -5,6 +5,8 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::redaction::{self, Counts};
+
 /// Name of a git object: 20 bytes of SHA-1, written as 40 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sha([u8; 20]);
@@ -382,6 +384,9 @@ pub struct Commit {
     /// Words of the lines it adds and removes, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<TouchedIdentifier>,
+    /// How many secrets of which kind stand in the lines it adds and removes, as far as those were looked at for words.
+    #[serde(default, skip_serializing_if = "Counts::is_empty")]
+    pub secrets: Counts,
     /// Why `changes` say less than they should: too many files, or a blob that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
@@ -399,6 +404,15 @@ impl Commit {
         lines.fold((0, 0), |(insertions, deletions), lines| {
             (insertions + u64::from(lines.insertions), deletions + u64::from(lines.deletions))
         })
+    }
+
+    /// How many secrets of which kind its message and its lines had.
+    pub fn all_secrets(&self) -> Counts {
+        let mut all = redaction::counted([self.message.as_str()]);
+        for (rule, count) in &self.secrets {
+            *all.entry(rule.clone()).or_default() += count;
+        }
+        all
     }
 
     /// Whether it has more than one parent.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{NodeId, ThreadId, ThreadKind},
+    redaction::{self, Counts},
     reference::Forge,
     repository::{CommitIdentity, InRepository},
 };
@@ -284,6 +285,13 @@ pub struct Thread {
     pub notes_count: u64,
 }
 
+impl Thread {
+    /// How many secrets of which kind were replaced in its title and text.
+    pub fn secrets(&self) -> Counts {
+        redaction::counted([self.title.as_str(), &self.description])
+    }
+}
+
 /// How one issue relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkKind {
@@ -417,6 +425,13 @@ pub struct Note {
     pub resolved_at: Option<Timestamp>,
     /// Where on the diff it stands.
     pub position: Option<Position>,
+}
+
+impl Note {
+    /// How many secrets of which kind were replaced in it.
+    pub fn secrets(&self) -> Counts {
+        redaction::counted([self.body.as_str()])
+    }
 }
 
 /// Kind of a note.

@@ -24,6 +24,7 @@ pub mod pack;
 pub mod people;
 pub mod question;
 pub mod rank;
+pub mod redaction;
 pub mod reference;
 pub mod repository;
 pub mod score;

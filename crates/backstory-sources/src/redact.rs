@@ -1,70 +1,25 @@
-//! Secrets in texts are replaced before anything is stored: what is not stored cannot leak.
+//! Secrets in texts are replaced before anything is stored or shown: what is not stored cannot leak.
 //!
-//! `[redacted:<rule>:<length>]` stands where a secret of that many characters stood.
+//! `[redacted:<rule>:<length>]` stands where a secret of that many characters stood. The rules are data (`rules.toml`);
+//! [`scan`] finds what matches them, [`judge`] tells what only looks like a secret.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
+mod judge;
+mod rule;
+mod scan;
 
-use regex::{Captures, Regex, RegexSet};
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
+
+use backstory_model::{digest::sha256_hex, redaction::marker};
 use serde_json::Value;
+
+use scan::Finding;
 
 /// Rounds until nothing is found. One that finds something may uncover another, by what it leaves at its edges.
 const MAX_ROUNDS: usize = 8;
-
-/// A kind of secret and how it is recognised. A group named `secret` is replaced alone, else the whole match is.
-struct Rule {
-    name: &'static str,
-    pattern: &'static str,
-}
-
-/// In the order in which they are applied: blocks before what they may hold.
-const RULES: [Rule; 9] = [
-    Rule {
-        name: "private-key",
-        pattern: r"(?x)
-            -----BEGIN\ (?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?-----
-            (?: (?s:.*?) -----END\ (?:[A-Z0-9]+\ )*PRIVATE\ KEY(?:\ BLOCK)?-----
-              | (?: [\s>|\\nr]* (?: [A-Za-z-]+:[^\n]* | [A-Za-z0-9+/=]{16,} ) )+ )",
-    },
-    Rule {
-        name: "slack-webhook",
-        pattern: r"(?-u:\b)https://hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_-]{20,}",
-    },
-    Rule {
-        name: "gitlab-token",
-        pattern: r"(?x) (?-u:\b) (?:
-            (?: glpat|gloas|gldt|glrtr?|glcbt|glptt|glft|glimt|glagent|glwt|glsoat|glffct )
-              - [A-Za-z0-9_-]{20,} (?: \.[0-9a-z]{2}\.?[0-9a-z]{7,9}(?-u:\b) )?
-            | GR1348941[A-Za-z0-9_-]{20,} )",
-    },
-    Rule { name: "github-token", pattern: r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9_]{36,}|github_pat_[A-Za-z0-9_]{22,})" },
-    Rule {
-        name: "slack-token",
-        pattern: r"(?-u:\b)(?:xox(?:e\.xox[bp]|[abcdeoprs])-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,})",
-    },
-    Rule { name: "jwt", pattern: r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*" },
-    Rule { name: "aws-access-key", pattern: r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?-u:\b)" },
-    Rule {
-        name: "aws-secret-key",
-        pattern: r#"(?xi)
-            (?: aws[_\ -]?secret[_\ -]?(?:access[_\ -]?)?(?:key)? | secret[_\ -]?access[_\ -]?key )
-            ["'`]? \s* (?: => | := | [:=,] | \s ) \s* ["'`]?
-            (?P<secret> [A-Za-z0-9/+]{40} ) (?: [^A-Za-z0-9/+=] | $ )"#,
-    },
-    Rule {
-        name: "url-password",
-        pattern: r#"(?xi) (?-u:\b) [a-z][a-z0-9+.-]*://[^\s/?\#:@"<>`]*:(?P<secret>[^\s/?\#"<>`]+)@[^\s/?\#@"<>`]"#,
-    },
-];
-
-static SET: LazyLock<RegexSet> =
-    LazyLock::new(|| RegexSet::new(RULES.iter().map(|rule| rule.pattern)).expect("the patterns are constant"));
-static EXPRESSIONS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| RULES.iter().map(|rule| Regex::new(rule.pattern).expect("the patterns are constant")).collect());
-/// What stands for a password without being one.
-static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\[redacted:[a-z-]+:[0-9]+\]|\$\{?[A-Z_][A-Z0-9_]*\}?|\{\{.*\}\}|\*+|\.+|x+|X+|%s)$")
-        .expect("the pattern is constant")
-});
+/// What in a line says that what stands there is no secret.
+pub const INLINE_ALLOW: &str = "backstory:allow";
+/// Most texts that may be allowed.
+pub const MAX_ALLOWED: usize = 1000;
 
 /// What was replaced: how many secrets of which kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,63 +63,118 @@ impl fmt::Display for Redactions {
     }
 }
 
-/// Replaces the secrets in a text. Doing it again changes nothing.
+/// A kind of secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name, as markers have it.
+    pub id: &'static str,
+    /// What it is, for people.
+    pub description: &'static str,
+}
+
+/// Every kind of secret that is known, in the order in which they count.
+pub fn kinds() -> impl Iterator<Item = Kind> {
+    let mut seen = std::collections::HashSet::new();
+    rule::RULES
+        .iter()
+        .map(|rule| Kind { id: rule.id.as_str(), description: rule.description.as_str() })
+        .filter(move |kind| seen.insert(kind.id))
+}
+
+/// Replaces secrets, except those that somebody has looked at and allowed. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    /// SHA-256 of what is allowed, hexadecimal.
+    allowed: Arc<[String]>,
+}
+
+impl Redactor {
+    /// One that leaves the texts with these digests (SHA-256, 64 hexadecimal digits in lower case) as they are.
+    pub fn new(allowed: Vec<String>) -> Self {
+        Self { allowed: allowed.into() }
+    }
+
+    /// Replaces the secrets in a text. Doing it again changes nothing.
+    pub fn redact<'t>(&self, text: &'t str) -> (Cow<'t, str>, Redactions) {
+        self.replace(text, Lines::Joined)
+    }
+
+    /// Replaces the secrets in the text of a file, which keeps its number of lines: those of a secret that had several
+    /// are empty. What is cut from such a text has no part of a secret in it.
+    pub fn redact_file<'t>(&self, text: &'t str) -> (Cow<'t, str>, Redactions) {
+        self.replace(text, Lines::Kept)
+    }
+
+    /// Replaces the secrets in every string of a value, however deep; keys stay.
+    pub fn redact_json(&self, value: &mut Value) -> Redactions {
+        let mut redactions = Redactions::default();
+        self.redact_value(value, &mut redactions);
+        redactions
+    }
+
+    fn redact_value(&self, value: &mut Value, redactions: &mut Redactions) {
+        match value {
+            Value::String(text) => {
+                if let (Cow::Owned(clean), found) = self.redact(text) {
+                    *text = clean;
+                    redactions.merge(&found);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item, redactions)),
+            Value::Object(map) => map.values_mut().for_each(|item| self.redact_value(item, redactions)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn replace<'t>(&self, text: &'t str, lines: Lines) -> (Cow<'t, str>, Redactions) {
+        let mut redactions = Redactions::default();
+        let mut current = Cow::Borrowed(text);
+        for _ in 0..MAX_ROUNDS {
+            let mut found = scan::findings(&current);
+            if !self.allowed.is_empty() {
+                found.retain(|finding| !self.allowed.contains(&sha256_hex(&current[finding.range.clone()])));
+            }
+            if found.is_empty() {
+                break;
+            }
+            for finding in &found {
+                *redactions.counts.entry(finding.rule).or_default() += 1;
+            }
+            current = Cow::Owned(replaced(&current, &found, lines));
+        }
+        (current, redactions)
+    }
+}
+
+/// What becomes of the lines of a secret that has several.
+#[derive(Clone, Copy)]
+enum Lines {
+    Joined,
+    Kept,
+}
+
+fn replaced(text: &str, findings: &[Finding], lines: Lines) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut from = 0;
+    for Finding { rule, range } in findings {
+        let secret = &text[range.clone()];
+        clean.push_str(&text[from..range.start]);
+        clean.push_str(&marker(rule, secret.chars().count()));
+        if matches!(lines, Lines::Kept) {
+            clean.extend(secret.matches('\n'));
+        }
+        from = range.end;
+    }
+    clean.push_str(&text[from..]);
+    clean
+}
+
+/// Replaces every secret in a text, also what is allowed elsewhere: for messages and logs.
 pub fn redact(text: &str) -> (Cow<'_, str>, Redactions) {
-    let mut redactions = Redactions::default();
-    let mut current = Cow::Borrowed(text);
-    for _ in 0..MAX_ROUNDS {
-        match round(&current, &mut redactions) {
-            Some(next) => current = Cow::Owned(next),
-            None => break,
-        }
-    }
-    (current, redactions)
+    Redactor::default().redact(text)
 }
 
-/// Replaces the secrets in every string of a value, however deep; keys stay.
-pub fn redact_json(value: &mut Value) -> Redactions {
-    let mut redactions = Redactions::default();
-    redact_value(value, &mut redactions);
-    redactions
-}
-
-fn redact_value(value: &mut Value, redactions: &mut Redactions) {
-    match value {
-        Value::String(text) => {
-            if let (Cow::Owned(clean), found) = redact(text) {
-                *text = clean;
-                redactions.merge(&found);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| redact_value(item, redactions)),
-        Value::Object(map) => map.values_mut().for_each(|item| redact_value(item, redactions)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Applies every rule that matches, once; `None` if that changes nothing.
-fn round(text: &str, redactions: &mut Redactions) -> Option<String> {
-    let matching = SET.matches(text);
-    let mut current: Option<String> = None;
-    for index in matching.iter() {
-        let name = RULES[index].name;
-        let replaced = EXPRESSIONS[index].replace_all(current.as_deref().unwrap_or(text), |found: &Captures<'_>| {
-            let whole = found.get(0).expect("group 0 always matches");
-            let secret = found.name("secret").unwrap_or(whole);
-            if PLACEHOLDER.is_match(secret.as_str()) {
-                return whole.as_str().to_owned();
-            }
-            *redactions.counts.entry(name).or_default() += 1;
-            let (start, end) = (secret.start() - whole.start(), secret.end() - whole.start());
-            let length = secret.as_str().chars().count();
-            format!("{}[redacted:{name}:{length}]{}", &whole.as_str()[..start], &whole.as_str()[end..])
-        });
-        if let Cow::Owned(replaced) = replaced {
-            current = Some(replaced);
-        }
-    }
-    current.filter(|current| current != text)
-}
-
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use backstory_engine::{
     model::digest::sha256_hex,
     rerank,
     settings::{Forge, Repositories, Settings},
-    sources::forge,
+    sources::{forge, redact::Redactor},
 };
 use secrecy::SecretString;
 
@@ -151,6 +151,7 @@ impl Config {
             snapshots: file.snapshots,
             links: file.links,
             schedule: file.schedule,
+            redactor: Redactor::new(file.allowed),
         };
         Ok(Self {
             digest: sha256_hex(&text),

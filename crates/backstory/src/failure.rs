@@ -2,7 +2,10 @@
 
 use std::io;
 
-use backstory_engine::error::{Error, ErrorKind};
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    sources::redact::redact,
+};
 
 use crate::error_table;
 
@@ -21,9 +24,9 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure of a kind.
+    /// A failure of a kind. Secrets in the message are replaced.
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { message: Some(message.into()), code: error_table::exit_code(kind) }
+        Self { message: Some(redact(&message.into()).0.into_owned()), code: error_table::exit_code(kind) }
     }
 
     /// The command line asks for what makes no sense.

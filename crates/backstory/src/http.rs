@@ -27,6 +27,7 @@ use axum::{
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, Result},
+    sources::redact::redact,
 };
 use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
@@ -138,7 +139,7 @@ struct Refusal {
 
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self { status, code, message: redact(&message.into()).0.into_owned() }
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
-use backstory_engine::model::text::one_line;
+use backstory_engine::{model::text::one_line, sources::redact::redact};
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, tz::TimeZone};
@@ -105,8 +105,11 @@ static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 pub(crate) struct Beside;
 
 impl Write for Beside {
+    /// Secrets are replaced in what is written at once, which is a line of a log, or several.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        BARS.suspend(|| anstream::stderr().lock().write_all(text)).map(|()| text.len())
+        let shown = String::from_utf8_lossy(text);
+        let (clean, _) = redact(&shown);
+        BARS.suspend(|| anstream::stderr().lock().write_all(clean.as_bytes())).map(|()| text.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

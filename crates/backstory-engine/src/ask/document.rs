@@ -11,7 +11,6 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     repository::{InRepository, Record},
 };
-use backstory_sources::redact::redact;
 use jiff::Timestamp;
 
 use crate::{Engine, error::Result, repository::MAX_TEXT};
@@ -148,7 +147,7 @@ impl Engine {
         let objects = self.objects(project)?;
         let entry = objects.entry(commit, &path)?;
         let bytes = objects.blob(entry.id, MAX_TEXT)?;
-        let text = redact(&String::from_utf8_lossy(&bytes)).0.into_owned();
+        let text = self.clean_text(&bytes);
         let id = NodeId::file(project, path.as_str());
         let of = match self.item_now(&id)? {
             Some(Item::Repository(InRepository { record: Record::File(file), .. })) => Some(file.changed_at),

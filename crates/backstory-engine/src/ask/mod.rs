@@ -109,7 +109,8 @@ impl Engine {
     }
 
     async fn find(&self, request: &AskRequest) -> Result<Found> {
-        let question = request.question.trim().to_owned();
+        // It is repeated in the answer, and may be kept.
+        let question = self.redactor().redact(request.question.trim()).0.into_owned();
         let length = question.chars().count();
         if length == 0 {
             return Err(Error::invalid("the question is empty; say what you want to know"));

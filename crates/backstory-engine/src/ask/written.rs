@@ -6,6 +6,7 @@ use backstory_model::{
     sentence::PieceKind,
     time::day,
 };
+use backstory_sources::redact::redact;
 use jiff::Timestamp;
 
 use super::{
@@ -176,7 +177,7 @@ async fn add(
             };
             numbers.push(number);
         }
-        let statement = Statement { text: sentence.text, citations: numbers };
+        let statement = Statement { text: redact(&sentence.text).0.into_owned(), citations: numbers };
         let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
         tell(telling, &statement, cited.cloned().collect()).await;
         answer.statements.push(statement);

@@ -9,7 +9,7 @@ use backstory_model::{
     pack::{ImportantDiff, Provenance, matching_hunks},
     time::day,
 };
-use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
+use backstory_sources::git::text_diff::TextDiffOptions;
 
 use super::{
     evidence::{Evidence, short_reference},
@@ -77,12 +77,13 @@ impl Engine {
         let options = TextDiffOptions { max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
         let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
         // A blob that is missing is told by 'check'; here the change is left out.
-        let Ok(FileDiff::Text { hunks, left_out }) = self.objects(project)?.text_diff(old, new, options) else {
+        let diff = self.objects(project)?.text_diff(old, new, options, self.redactor());
+        let Ok(FileDiff::Text { hunks, left_out }) = diff else {
             return Ok(None);
         };
         let found = matching_hunks(&hunks, &evidence.terms, asked, MAX_HUNKS);
-        let text = redact(&found.text).0.into_owned();
-        if text.is_empty() || text.contains("PRIVATE KEY") {
+        let text = found.text;
+        if text.is_empty() {
             return Ok(None);
         }
         let sha = commit.sha.to_string();

@@ -11,7 +11,6 @@ use backstory_model::{
     pack::{CodeContext, ContextPack, Provenance, RelatedTest, Terms, chunk::pieces},
     time::day,
 };
-use backstory_sources::redact::redact;
 use backstory_store::graph::Direction;
 
 use super::{
@@ -63,21 +62,20 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Lines of a text, without secrets, their ends as everywhere.
+/// Lines of a text, their ends as everywhere.
 pub(super) fn lines_of(text: &str, (first, last): (u32, u32)) -> String {
     let before = first.saturating_sub(1) as usize;
     let count = (last.saturating_sub(first) + 1) as usize;
     let lines: Vec<&str> = text.lines().skip(before).take(count).collect();
-    redact(&lines.join("\n")).0.into_owned()
+    lines.join("\n")
 }
 
 impl Engine {
-    /// The text of a file at a commit. A file with a private key is not told: a part of the key is not known for one.
+    /// The text of a file at a commit, without the secrets in it.
     pub(super) fn text_at(&self, project: &str, commit: Sha, path: &str) -> Option<Arc<str>> {
         let objects = self.objects(project).ok()?;
         let bytes = objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        (!text.contains("PRIVATE KEY")).then(|| text.into())
+        Some(self.clean_text(&bytes).into())
     }
 
     pub(super) fn code_context(&self, evidence: &Evidence, files: &mut Files<'_>) -> Result<Vec<CodeContext>> {

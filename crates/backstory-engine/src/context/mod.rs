@@ -84,7 +84,10 @@ impl Engine {
     /// The request is wrong, what it is about does not exist, the named snapshot is not the current state, it takes
     /// longer than [`MAX_TIME`], or a store failed.
     pub async fn context(&self, request: ContextRequest) -> Result<ContextPack> {
-        let request = checked(request)?;
+        let mut request = checked(request)?;
+        if let About::Query(query) = &mut request.about {
+            *query = self.redactor().redact(query).0.into_owned();
+        }
         match tokio::time::timeout(MAX_TIME, self.build(&request)).await {
             Ok(done) => done,
             Err(_) => Err(Error::new(

@@ -135,7 +135,7 @@ impl Engine {
         if !diff.is_empty() {
             let _ = write!(text, "\nDiff, cut:\n{diff}");
         }
-        Ok(Some(CommitInput { text: fenced(&redact(&text).0) }))
+        Ok(Some(CommitInput { text: fenced(&self.redactor().redact(&text).0) }))
     }
 
     /// The first lines that a commit changes in each of its first files, generated ones left out.
@@ -153,7 +153,8 @@ impl Engine {
         for change in files {
             let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
             // A blob that is missing is told by 'check'; here its diff is left out.
-            let Ok(FileDiff::Text { hunks, .. }) = self.objects(project)?.text_diff(old, new, options) else {
+            let diff = self.objects(project)?.text_diff(old, new, options, self.redactor());
+            let Ok(FileDiff::Text { hunks, .. }) = diff else {
                 continue;
             };
             let mut own = format!("--- {}\n", change.path.as_str());

@@ -66,7 +66,7 @@ impl Engine {
             let entry = match engine.ledger().repository(&project)? {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    RepositoryEntry { branches: request.branches, forge, ..known }
+                    RepositoryEntry { branches: engine.shown_branches(request.branches), forge, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
@@ -81,7 +81,7 @@ impl Engine {
                 None => RepositoryEntry {
                     project,
                     address,
-                    branches: request.branches,
+                    branches: engine.shown_branches(request.branches),
                     forge,
                     added_at: Timestamp::now(),
                     synced_at: None,
@@ -93,6 +93,16 @@ impl Engine {
             Ok(entry)
         })
         .await
+    }
+
+    /// Names of branches as they are kept: without secrets.
+    fn shown_branches(&self, branches: Branches) -> Branches {
+        match branches {
+            Branches::Selected(names) => {
+                Branches::Selected(names.iter().map(|name| self.redactor().redact(name).0.into_owned()).collect())
+            }
+            all => all,
+        }
     }
 
     /// Forgets a repository, its clone and everything known from it.

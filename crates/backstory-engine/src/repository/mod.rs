@@ -18,6 +18,7 @@ mod sync;
 pub use add::AddRequest;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::Arc,
@@ -30,12 +31,9 @@ use backstory_model::{
     id::NodeId,
     repository::{InRepository, Record, Repository, code_node, parse},
 };
-use backstory_sources::{
-    git::{
-        command::{Git, GitSettings},
-        objects::Objects,
-    },
-    redact::redact,
+use backstory_sources::git::{
+    command::{Git, GitSettings},
+    objects::Objects,
 };
 use backstory_store::ledger::RepositoryEntry;
 
@@ -130,12 +128,20 @@ impl Engine {
         let (engine, project) = (self.clone(), project.to_owned());
         self.blocking(move || {
             let bytes = engine.objects(&project)?.blob(blob, MAX_TEXT)?;
-            let text = String::from_utf8_lossy(&bytes);
+            let text = engine.clean_text(&bytes);
             let before = lines.first.saturating_sub(1) as usize;
             let text: Vec<&str> = text.lines().skip(before).take(lines.count() as usize).collect();
-            Ok(redact(&text.join("\n")).0.into_owned())
+            Ok(text.join("\n"))
         })
         .await
+    }
+
+    /// The text of a file, without the secrets in it and with all its lines.
+    pub(crate) fn clean_text(&self, bytes: &[u8]) -> String {
+        match String::from_utf8_lossy(bytes) {
+            Cow::Borrowed(text) => self.redactor().redact_file(text).0.into_owned(),
+            Cow::Owned(text) => self.redactor().redact_file(&text).0.into_owned(),
+        }
     }
 
     /// What is wrong with the clones of repositories, by project; `None` for one that can be read.

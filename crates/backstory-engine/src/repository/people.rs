@@ -144,7 +144,7 @@ fn item(identity: &CommitIdentity) -> NewItem {
         key: identity.key.clone(),
         thread: None,
         updated_at: None,
-        redactions: 0,
+        secrets: BTreeMap::new(),
         payload: serde_json::to_vec(identity).unwrap_or_default(),
     }
 }

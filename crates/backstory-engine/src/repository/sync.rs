@@ -1,6 +1,7 @@
 //! What is new in a repository goes into the ledger.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     thread,
@@ -13,15 +14,12 @@ use backstory_model::{
     reference::Context,
     repository::{CommitRecord, IndexedBranch, Merge, Repository, code_name},
 };
-use backstory_sources::{
-    git::{
-        clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
-        command::{Cancel, Git},
-        graph::CommitGraph,
-        history::{HistoryOptions, Wanted, history},
-        refs::{self, Refs},
-    },
-    redact::redact_json,
+use backstory_sources::git::{
+    clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
+    command::{Cancel, Git},
+    graph::CommitGraph,
+    history::{HistoryOptions, Wanted, history},
+    refs::{self, Refs},
 };
 use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry};
 use jiff::Timestamp;
@@ -155,7 +153,7 @@ impl Work<'_> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;
         let clone = self.engine.clone_of(self.project);
-        let refs = refs::read(&clone)?;
+        let refs = self.without_secrets(refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
         repository.default_branch = Some(RepoPath::from_printed(&default));
@@ -169,6 +167,21 @@ impl Work<'_> {
         self.tags(&refs)?;
         self.engine.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
         self.engine.end_reading(self.project, basis)
+    }
+
+    /// Names of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
+    fn without_secrets(&self, mut refs: Refs) -> Refs {
+        let redactor = self.engine.redactor();
+        let clean = |name: &mut RepoPath| {
+            if let (Cow::Owned(clean), _) = redactor.redact(name.as_str()) {
+                *name = RepoPath::from_printed(&clean);
+            }
+        };
+        refs.branches.iter_mut().for_each(|branch| clean(&mut branch.name));
+        refs.branches.dedup_by(|next, kept| next.name == kept.name);
+        refs.tags.iter_mut().for_each(|tag| clean(&mut tag.name));
+        refs.tags.dedup_by(|next, kept| next.name == kept.name);
+        refs
     }
 
     fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
@@ -211,7 +224,7 @@ impl Work<'_> {
             )));
         }
         // What the origin says now, not what an earlier HEAD of the clone was.
-        let head = state.default_branch.clone();
+        let head = state.default_branch.as_deref().map(|name| self.engine.redactor().redact(name).0.into_owned());
         let is_there = |name: &String| refs.branches.iter().any(|branch| branch.name.as_str() == *name);
         // A HEAD that points nowhere: the usual names, then the first.
         let usual = ["main", "master", "trunk"].map(str::to_owned);
@@ -315,7 +328,7 @@ impl Work<'_> {
             let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false };
             let item = self.commit_item(&record);
             // Sums and names of people are made of what is stored, in which no secret is left.
-            let stored = (item.redactions > 0).then(|| serde_json::from_slice(&item.payload).ok()).flatten();
+            let stored = (!item.secrets.is_empty()).then(|| serde_json::from_slice(&item.payload).ok()).flatten();
             summaries.insert(record.commit.sha, Summary::of(stored.as_ref().unwrap_or(&record), named));
             page.items.push(item);
         }
@@ -327,7 +340,12 @@ impl Work<'_> {
     pub(super) fn commit_item(&mut self, record: &CommitRecord) -> NewItem {
         let sha = record.commit.sha.to_string();
         let thread = thread_key(self.project, &NodeId::commit(self.project, &sha));
-        self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record)
+        let mut item = self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record);
+        // What its lines held is not stored; that they held it is.
+        for (rule, count) in &record.commit.secrets {
+            *item.secrets.entry(rule.clone()).or_default() += count;
+        }
+        item
     }
 
     fn repository(&self) -> Result<Arc<Repository>> {
@@ -402,7 +420,7 @@ impl Work<'_> {
     ) -> NewItem {
         // Records have text keys and finite numbers only.
         let mut json = serde_json::to_value(value).unwrap_or_default();
-        let found = redact_json(&mut json);
+        let found = self.engine.redactor().redact_json(&mut json);
         for (rule, count) in found.iter() {
             *self.report.redactions.entry(rule.to_owned()).or_default() += count;
         }
@@ -412,7 +430,7 @@ impl Work<'_> {
             key,
             thread,
             updated_at,
-            redactions: found.total(),
+            secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
             payload: json.to_string().into_bytes(),
         }
     }

@@ -164,6 +164,7 @@ impl Engine {
     pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse> {
         let started = Instant::now();
         let mut request = checked(request)?;
+        request.query = self.redactor().redact(&request.query).0.into_owned();
         self.check_project(request.filter.project.as_deref()).await?;
         let understood = self.understand(&request).await?;
         request.filter = understood.narrowed(&request.filter);

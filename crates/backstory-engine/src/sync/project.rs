@@ -11,7 +11,7 @@ use backstory_model::{
 };
 use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
-    redact::{Redactions, redact_json},
+    redact::{Redactions, Redactor},
 };
 use backstory_store::ledger::{Changes, Cursor, NewItem, Page, StoredItem};
 use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
@@ -178,7 +178,7 @@ impl<'a> ProjectSync<'a> {
         let mut redactions = Redactions::default();
         for payload in std::iter::once(own).chain(labels).chain(milestones) {
             kept.push((payload.kind, payload.key.clone()));
-            page.items.push(item(self.project, payload, None, &mut redactions));
+            page.items.push(item(self.engine.redactor(), self.project, payload, None, &mut redactions));
         }
         self.count_redactions(&redactions);
         let project = self.project.to_owned();
@@ -319,7 +319,7 @@ impl<'a> ProjectSync<'a> {
             let mut page = Page { fetched_at, cursor, ..Page::default() };
             let mut redactions = Redactions::default();
             for details in details {
-                add_thread(&project, details, &mut page, &mut redactions);
+                add_thread(engine.redactor(), &project, details, &mut page, &mut redactions);
             }
             Ok(Committed { changes: engine.ledger().commit(&page)?, redactions })
         };
@@ -361,13 +361,14 @@ impl<'a> ProjectSync<'a> {
     /// something can hide behind it.
     async fn changed(&mut self, listings: Vec<ThreadListing>) -> Result<Vec<ThreadListing>> {
         let (project, client) = (self.project.to_owned(), self.client.clone());
+        let redactor = self.engine.redactor().clone();
         self.engine
             .ledger_step(move |ledger| {
                 let mut changed = Vec::new();
                 for listing in listings {
                     let stored = ledger.item(&project, listing.kind.into(), &key(&listing))?;
                     let mut redacted = listing.clone();
-                    redact_json(&mut redacted.payload);
+                    redactor.redact_json(&mut redacted.payload);
                     if !stored.is_some_and(|stored| is_current(&stored, &client, &redacted)) {
                         changed.push(listing);
                     }
@@ -478,18 +479,25 @@ fn position(listing: &ThreadListing) -> Cursor {
     Cursor { updated_at: listing.updated_at, id: listing.id }
 }
 
-fn add_thread(project: &str, details: Details, page: &mut Page, redactions: &mut Redactions) {
+fn add_thread(redactor: &Redactor, project: &str, details: Details, page: &mut Page, redactions: &mut Redactions) {
+    let mut item = |payload, thread| item(redactor, project, payload, thread, redactions);
     let thread = details.thread.key.clone();
     page.complete_threads.push((project.to_owned(), thread.clone()));
-    page.items.extend(details.people.into_iter().map(|person| item(project, person, None, redactions)));
-    page.items.push(item(project, details.thread, Some(thread.clone()), redactions));
+    page.items.extend(details.people.into_iter().map(|person| item(person, None)));
+    page.items.push(item(details.thread, Some(thread.clone())));
     let discussions = details.discussions.into_iter();
-    page.items.extend(discussions.map(|discussion| item(project, discussion, Some(thread.clone()), redactions)));
+    page.items.extend(discussions.map(|discussion| item(discussion, Some(thread.clone()))));
 }
 
 /// A payload as it is stored, without the secrets in it.
-fn item(project: &str, mut payload: Payload, thread: Option<String>, redactions: &mut Redactions) -> NewItem {
-    let found = redact_json(&mut payload.json);
+fn item(
+    redactor: &Redactor,
+    project: &str,
+    mut payload: Payload,
+    thread: Option<String>,
+    redactions: &mut Redactions,
+) -> NewItem {
+    let found = redactor.redact_json(&mut payload.json);
     redactions.merge(&found);
     NewItem {
         project: if payload.kind == ItemKind::Person { String::new() } else { project.to_owned() },
@@ -497,7 +505,7 @@ fn item(project: &str, mut payload: Payload, thread: Option<String>, redactions:
         key: payload.key,
         thread,
         updated_at: payload.updated_at,
-        redactions: found.total(),
+        secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
         payload: payload.json.to_string().into_bytes(),
     }
 }

@@ -5,7 +5,7 @@ use backstory_model::{
     lineage::{Origin, Replaced, ReplacedInFile},
 };
 
-use super::{EarlierVersion, LineOrigin, lines::shown, target::Place};
+use super::{EarlierVersion, LineOrigin, target::Place};
 use crate::{Engine, error::Result};
 
 /// Most lines of an earlier version that are shown.
@@ -84,7 +84,9 @@ impl Engine {
 
     /// Lines of a file at a commit, without secrets; empty if they cannot be read.
     fn line_of(&self, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
-        shown(&self.raw_lines(place, commit, path, line, count))
+        let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
+        let first = line as usize;
+        entry.and_then(|entry| self.shown(place, entry.id, first..first + count as usize)).unwrap_or_default()
     }
 
     /// Lines of a file at a commit as they are; empty if they cannot be read.

@@ -1,13 +1,13 @@
 //! From lines to the commits that wrote them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use backstory_model::{
     commit::{RepoPath, Sha},
     lineage::Lineage,
     repository::CommitRecord,
 };
-use backstory_sources::redact::redact;
+use backstory_sources::git::objects::ObjectError;
 
 use super::{LineOrigin, MAX_LINES, MAX_TRACED, Trace, TraceRequest, chain::Words, seen_through, target::Place};
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
 
 /// Lines that are shown.
 const SHOWN: usize = 12;
+/// Lines before and after those that are shown in which a secret is looked for: no key in use has more.
+const AROUND: usize = 150;
 /// Largest file whose lines are shown, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -52,7 +54,7 @@ impl Engine {
     fn begin(&self, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
         let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
             let until = (last as usize).min(first as usize + SHOWN - 1);
-            place.objects.lines(entry.id, first as usize..until + 1, MAX_FILE)
+            self.shown(place, entry.id, first as usize..until + 1)
         });
         Trace {
             project: place.project().to_owned(),
@@ -61,9 +63,23 @@ impl Engine {
             end_line: Some(last),
             rev: Some(place.commit),
             indexed: place.indexed(),
-            text: text.ok().map(|lines| shown(&lines.text)),
+            text: text.ok(),
             ..Trace::default()
         }
+    }
+
+    /// Lines of a file as they are shown: without secrets, also those of which they are a part, their ends as everywhere.
+    pub(super) fn shown(
+        &self,
+        place: &Place,
+        blob: Sha,
+        wanted: Range<usize>,
+    ) -> std::result::Result<String, ObjectError> {
+        let around = wanted.start.saturating_sub(AROUND).max(1)..wanted.end + AROUND;
+        let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
+        let clean = self.clean_text(lines.text.as_bytes());
+        let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
+        Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
     }
 
     /// From the lines to the commits that wrote most of them, and on from there.
@@ -123,12 +139,6 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// Lines as they are shown: without secrets, their ends as everywhere.
-pub(super) fn shown(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    redact(text.trim_end_matches(['\n', '\r'])).0.into_owned()
 }
 
 fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u32)> {

@@ -4,6 +4,7 @@ use backstory_model::commit::{DiffLine, FileDiff, Hunk, LineKind, Sha};
 use git2::{DiffLineType, DiffOptions, Patch};
 
 use super::objects::{ObjectError, Objects};
+use crate::redact::Redactor;
 
 /// Git takes a file for binary if there is a NUL in its first bytes, this many.
 const BINARY_PREFIX: usize = 8000;
@@ -38,7 +39,8 @@ impl Default for TextDiffOptions {
 }
 
 impl Objects {
-    /// Compares two blobs as git does, with its indent heuristic. `None` is a file that is not there.
+    /// Compares two blobs as git does, with its indent heuristic, once the secrets in them are replaced: what is cut from
+    /// a file shows no part of one. `None` is a file that is not there.
     ///
     /// # Errors
     /// If a blob is not there or something else.
@@ -47,6 +49,7 @@ impl Objects {
         old: Option<Sha>,
         new: Option<Sha>,
         options: TextDiffOptions,
+        redactor: &Redactor,
     ) -> Result<FileDiff, ObjectError> {
         let content = |id: Option<Sha>| id.map_or(Ok(Vec::new()), |id| self.blob(id, options.max_bytes));
         let (old, new) = match (content(old), content(new)) {
@@ -54,16 +57,20 @@ impl Objects {
             | (Ok(_), Err(ObjectError::TooLarge { .. })) => return Ok(FileDiff::TooLarge),
             (old, new) => (old?, new?),
         };
-        compare(&old, &new, options).map_err(|error| self.unreadable(&error))
+        let clean = |bytes: &[u8]| redactor.redact_file(&String::from_utf8_lossy(bytes)).0.into_owned();
+        if is_binary(&old) || is_binary(&new) {
+            return Ok(FileDiff::Binary);
+        }
+        compare(clean(&old).as_bytes(), clean(&new).as_bytes(), options).map_err(|error| self.unreadable(&error))
     }
+}
+
+fn is_binary(text: &[u8]) -> bool {
+    memchr::memchr(0, &text[..text.len().min(BINARY_PREFIX)]).is_some()
 }
 
 /// Compares two texts as git does.
 fn compare(old: &[u8], new: &[u8], options: TextDiffOptions) -> Result<FileDiff, git2::Error> {
-    let binary = |text: &[u8]| memchr::memchr(0, &text[..text.len().min(BINARY_PREFIX)]).is_some();
-    if binary(old) || binary(new) {
-        return Ok(FileDiff::Binary);
-    }
     let mut how = DiffOptions::new();
     how.context_lines(options.context).indent_heuristic(true).force_text(true);
     how.ignore_whitespace(options.whitespace == Whitespace::Ignored);
@@ -157,10 +164,11 @@ mod tests {
         let objects = Objects::open(&origin.git_dir()).unwrap();
         for (one, other) in [(0, 1), (1, 0), (0, 2), (3, 1), (1, 3), (4, 0), (0, 0)] {
             let (one, other) = (ids[one], ids[other]);
-            let exact = objects.text_diff(Some(one), Some(other), TextDiffOptions::default()).unwrap();
+            let exact =
+                objects.text_diff(Some(one), Some(other), TextDiffOptions::default(), &Redactor::default()).unwrap();
             assert_eq!(printed(&exact), gits(&origin, one, other, &[]));
             let options = TextDiffOptions { whitespace: Whitespace::Ignored, context: 0, ..Default::default() };
-            let loose = objects.text_diff(Some(one), Some(other), options).unwrap();
+            let loose = objects.text_diff(Some(one), Some(other), options, &Redactor::default()).unwrap();
             assert_eq!(printed(&loose), gits(&origin, one, other, &["-w", "-U0"]));
         }
     }
@@ -173,7 +181,7 @@ mod tests {
         let binary = origin.raw_object("blob", b"a\0b");
         let objects = Objects::open(&origin.git_dir()).unwrap();
         let options = TextDiffOptions::default();
-        let diff = |old, new, options| objects.text_diff(old, new, options).unwrap();
+        let diff = |old, new, options| objects.text_diff(old, new, options, &Redactor::default()).unwrap();
         assert_eq!(diff(Some(small), Some(binary), options), FileDiff::Binary);
         let tight = TextDiffOptions { max_bytes: 100, ..options };
         assert_eq!(diff(Some(small), Some(large), tight), FileDiff::TooLarge);
@@ -181,7 +189,9 @@ mod tests {
         let FileDiff::Text { hunks, .. } = diff(None, Some(small), options) else { panic!("it is text") };
         assert_eq!((hunks[0].old_start, hunks[0].old_count, hunks[0].new_start, hunks[0].new_count), (0, 0, 1, 2));
         let gone = Sha::from_bytes([7; 20]);
-        assert!(matches!(objects.text_diff(Some(gone), None, options), Err(ObjectError::Absent(id)) if id == gone));
+        assert!(
+            matches!(objects.text_diff(Some(gone), None, options, &Redactor::default()), Err(ObjectError::Absent(id)) if id == gone)
+        );
     }
 
     proptest! {

@@ -91,8 +91,8 @@ pub struct NewItem {
     pub thread: Option<String>,
     /// When it last changed, as the forge tells.
     pub updated_at: Option<Timestamp>,
-    /// How many secrets were replaced in the payload.
-    pub redactions: u64,
+    /// How many secrets of which kind were replaced in the payload, or left out of it.
+    pub secrets: BTreeMap<String, u64>,
     /// JSON, redacted.
     pub payload: Vec<u8>,
 }
@@ -424,13 +424,19 @@ impl Ledger {
         Ok(counts)
     }
 
-    /// How many secrets were replaced in everything that is stored.
+    /// How many secrets were replaced in everything that is stored, by project and rule.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn redactions(&self) -> Result<u64, LedgerError> {
-        let sum: i64 = self.lock().query_row("SELECT COALESCE(SUM(redactions), 0) FROM items", [], |row| row.get(0))?;
-        Ok(sum.unsigned_abs())
+    pub fn secrets(&self) -> Result<BTreeMap<(String, String), u64>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT project, found.key, SUM(found.value) FROM items, json_each(items.secrets) AS found
+             WHERE secrets IS NOT NULL GROUP BY project, found.key",
+        )?;
+        let rows =
+            statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Where the list of issues or merge requests of a project stands.
@@ -609,16 +615,17 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
     if unchanged > 0 {
         return Ok(false);
     }
+    let secrets = (!item.secrets.is_empty()).then(|| serde_json::json!(item.secrets).to_string());
     let packed = COMPRESSOR
         .with_borrow_mut(|compressor| compressor.compress(&item.payload))
         .map_err(|error| LedgerError::Payload { item: name(), reason: error.to_string() })?;
     tx.prepare_cached(
-        "INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, redactions, payload)
+        "INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, secrets, payload)
          VALUES (?1, ?2, ?3, ?4, (SELECT COALESCE(MAX(seq), 0) + 1 FROM items), ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (project, kind, key) DO UPDATE SET
             thread = excluded.thread, seq = excluded.seq, updated_at = excluded.updated_at,
             fetched_at = excluded.fetched_at, hash = excluded.hash,
-            redactions = excluded.redactions, payload = excluded.payload",
+            secrets = excluded.secrets, payload = excluded.payload",
     )?
     .execute(params![
         item.project,
@@ -628,7 +635,7 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
         updated_at,
         fetched_at.as_millisecond(),
         hash,
-        to_i64(item.redactions),
+        secrets,
         packed
     ])?;
     Ok(true)
@@ -637,7 +644,7 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
 fn bury(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str, at: Timestamp) -> Result<bool, LedgerError> {
     let gone = tx
         .prepare_cached(
-            "UPDATE items SET payload = NULL, hash = x'', redactions = 0, fetched_at = ?4,
+            "UPDATE items SET payload = NULL, hash = x'', secrets = NULL, fetched_at = ?4,
                 seq = (SELECT MAX(seq) + 1 FROM items)
              WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL",
         )?

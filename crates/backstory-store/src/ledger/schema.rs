@@ -169,6 +169,9 @@ const MIGRATIONS: &[&str] = &["
         received_at INTEGER NOT NULL,              -- ms since 1970
         PRIMARY KEY (forge, id)
     ) STRICT, WITHOUT ROWID;
+    -- How many secrets of which kind were replaced in a payload, as JSON; NULL for none. It was a number before.
+    ALTER TABLE items ADD COLUMN secrets TEXT;
+    ALTER TABLE items DROP COLUMN redactions;
 "];
 
 /// Newest schema version this program knows.

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
+use backstory_engine::sources::redact::redact;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -208,7 +209,7 @@ async fn talk(session: &Session, client: &Client, id: &str, model: bool) -> Resu
             return Ok(());
         }
         if !interactive {
-            session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&line)))?;
+            session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&redact(&line).0)))?;
         }
         let variables = json!({ "chat": id, "text": line, "model": model });
         match client.run::<Sent>(SEND, variables).await {

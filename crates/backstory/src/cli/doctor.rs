@@ -1,5 +1,7 @@
 //! `doctor`
 
+mod freshness;
+
 use std::fmt;
 
 use backstory_engine::{
@@ -18,13 +20,15 @@ use serde_json::json;
 use super::{
     Session,
     auth_test::{RETRIES, refusal},
+    stats,
     task::{Coverage, coverage},
 };
 use crate::{
     client::{Client, Remote},
     config::{self, Config, Credential},
-    data_dir::{Claim, DataDir, Server},
+    data_dir::{Claim, DataDir},
     failure::{Failure, Result},
+    graphql::{Limits, schema},
     output::{BAD, DOUBTFUL, GOOD, plain},
 };
 
@@ -155,6 +159,11 @@ async fn check_clones(engine: &Engine, report: &mut Report) {
     }
 }
 
+/// How to reach a forge while somebody waits for the answer.
+fn connection(forge: &Forge) -> forge::Settings {
+    forge::Settings { retries: RETRIES, ..forge.connection.clone() }
+}
+
 async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     let url = config::address(forge);
     let variable = token.variable.as_deref().unwrap_or_default();
@@ -168,9 +177,7 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
         }
         None => report.ok("token", format_args!("{variable} is set")),
     }
-    // Somebody waits for the answer.
-    let connection = forge::Settings { retries: RETRIES, ..forge.connection.clone() };
-    let client = match ForgeClient::new(forge.kind, &connection) {
+    let client = match ForgeClient::new(forge.kind, &connection(forge)) {
         Ok(client) => client,
         Err(error) => return report.fail("forge", refusal(error, forge.kind, url, variable)),
     };
@@ -244,14 +251,22 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
+                let client = Client::Here(schema(engine, Limits::default()));
+                check_secrets(&client, report).await;
+                freshness::check(&client, config, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
             }
             Err(error) => report.fail("stores", error.into()),
         },
         Ok(Claim::Server(server)) => {
             let running = format!("running at {} (pid {})", server.url, server.pid);
-            match ask(server, config).await {
-                Ok(coverage) => report.ok("server", format_args!("{running}, {} documents", coverage.documents)),
+            let client = Remote::new(server, config.server_token.secret.clone()).map(Client::There);
+            match ask(client).await {
+                Ok((client, coverage)) => {
+                    report.ok("server", format_args!("{running}, {} documents", coverage.documents));
+                    check_secrets(&client, report).await;
+                    freshness::check(&client, config, report).await;
+                }
                 Err(failure) => report.fail("server", failure),
             }
         }
@@ -261,7 +276,22 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
 }
 
 /// Whether the server answers.
-async fn ask(server: Server, config: &Config) -> Result<Coverage> {
-    let server = Client::There(Remote::new(server, config.server_token.secret.clone())?);
-    coverage(&server).await
+async fn ask(client: Result<Client>) -> Result<(Client, Coverage)> {
+    let client = client?;
+    let coverage = coverage(&client).await?;
+    Ok((client, coverage))
+}
+
+/// They are not stored, but they were written where others read.
+async fn check_secrets(client: &Client, report: &mut Report) {
+    match stats::secrets(client).await {
+        Ok(projects) => {
+            for of in projects {
+                let detail =
+                    format!("in {} {} were replaced; whoever wrote them should revoke them", of.name(), of.counts());
+                report.warn("secrets", detail);
+            }
+        }
+        Err(failure) => report.fail("secrets", failure),
+    }
 }

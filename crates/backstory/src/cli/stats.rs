@@ -1,5 +1,7 @@
 //! `stats`
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -7,6 +9,8 @@ use super::Session;
 use crate::{client::Client, failure::Result, output::thousands};
 
 const STATS: &str = include_str!("../../../../queries/graphql/stats.graphql");
+/// The line below which it is told of each project.
+const REPLACED: &str = "Secrets replaced";
 
 /// Show how much there is of everything, and how much of it search by meaning covers
 #[derive(clap::Args)]
@@ -51,6 +55,47 @@ struct Stats {
     quads: u64,
     model: String,
     redactions: u64,
+    secrets: Vec<ProjectSecrets>,
+}
+
+/// Secrets that were replaced in everything of a project; `acme/shop: 1 jwt, 2 password` for people.
+#[derive(Deserialize, Serialize)]
+pub(super) struct ProjectSecrets {
+    project: String,
+    secrets: Vec<Secrets>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Secrets {
+    kind: String,
+    count: u64,
+}
+
+impl ProjectSecrets {
+    /// What of a project is in a row.
+    pub(super) fn name(&self) -> &str {
+        if self.project.is_empty() { "people" } else { &self.project }
+    }
+
+    /// How many of which kind.
+    pub(super) fn counts(&self) -> String {
+        let each = self.secrets.iter().map(|of| format!("{} {}", thousands(of.count), of.kind));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for ProjectSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name(), self.counts())
+    }
+}
+
+/// Secrets that were replaced, by project.
+///
+/// # Errors
+/// The stores cannot be read.
+pub(super) async fn secrets(client: &Client) -> Result<Vec<ProjectSecrets>> {
+    Ok(client.run::<Answer>(STATS, json!({})).await?.stats.secrets)
 }
 
 #[derive(Deserialize, Serialize)]
@@ -85,7 +130,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         ("Tags", thousands(stats.tags)),
         ("Design Notes", thousands(stats.design_notes)),
         ("Statements", thousands(stats.quads)),
-        ("Secrets replaced", thousands(stats.redactions)),
+        (REPLACED, thousands(stats.redactions)),
         ("Documents", thousands(documents)),
         (
             "Embedded",
@@ -94,6 +139,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     ];
     for (name, value) in rows {
         session.terminal.line(format_args!("{:<18}{value}", format!("{name}:")))?;
+        if name == REPLACED {
+            for of in &stats.secrets {
+                session.terminal.line(format_args!("  {of}"))?;
+            }
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use backstory_engine::{
     model::score::Profile,
     settings::{ForgeKind, Links, Ranking, Repositories, Schedule, Snapshots},
     snapshot::MAX_KEPT,
-    sources::forge::DEFAULT_REQUESTS_PER_SECOND,
+    sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::SignedDuration;
@@ -54,6 +54,8 @@ pub(super) struct File {
     pub(super) snapshots: Snapshots,
     pub(super) links: Links,
     pub(super) schedule: Schedule,
+    /// SHA-256 of texts that are no secrets.
+    pub(super) allowed: Vec<String>,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -116,6 +118,8 @@ struct FileToml {
     links: LinksToml,
     #[serde(default)]
     sync: SyncToml,
+    #[serde(default)]
+    redact: RedactToml,
     #[serde(default)]
     server: ServerToml,
 }
@@ -212,6 +216,12 @@ struct SyncToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct RedactToml {
+    allow: Vec<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -244,6 +254,7 @@ impl File {
                 .map_or_else(Snapshots::default, |keep| Snapshots { keep }),
             links: source.links(&file.links)?,
             schedule: source.schedule(file.sync)?,
+            allowed: source.allowed(file.redact.allow)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
@@ -415,6 +426,20 @@ impl Source<'_> {
             return Ok(Some(value.into_inner()));
         }
         Err(self.wrong(value.span(), format!("{key} is {}; it must be 1 to {max}", value.get_ref())))
+    }
+
+    /// Digests of texts that are no secrets. The texts themselves must not stand in a file.
+    fn allowed(self, digests: Vec<Spanned<String>>) -> Result<Vec<String>> {
+        if digests.len() > MAX_ALLOWED {
+            return Err(self.wrong_altogether(format!("allow: there are more than {MAX_ALLOWED} texts; remove some")));
+        }
+        let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if let Some(wrong) = digests.iter().find(|digest| !is_digest(digest.get_ref())) {
+            let what = "allow: this is no SHA-256 of a text, 64 hexadecimal digits in lower case; \
+                        write what this prints: printf %s 'THE TEXT' | sha256sum";
+            return Err(self.wrong(wrong.span(), what));
+        }
+        Ok(digests.into_iter().map(Spanned::into_inner).collect())
     }
 
     fn links(self, links: &LinksToml) -> Result<Links> {

@@ -20,6 +20,7 @@ use super::{
     page::{self, DEFAULT_EDGES, FEW, QUERY},
     project::Project,
     scalar::DateTime,
+    secret::{self, Secrets},
     written::{self, ModelClassification},
 };
 
@@ -148,6 +149,17 @@ impl Commit {
     /// Its whole message.
     async fn message(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |commit| commit.message.clone()).await
+    }
+
+    /// Whether secrets were replaced in its message or found in the lines it changes: whoever wrote it should revoke them.
+    async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.read(ctx, |commit| !commit.all_secrets().is_empty()).await?.unwrap_or_default())
+    }
+
+    /// Which secrets were replaced in its message or found in the lines it changes.
+    #[graphql(complexity = "1 + FEW * child_complexity")]
+    async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
+        Ok(secret::list(self.read(ctx, |commit| commit.all_secrets()).await?))
     }
 
     /// Who wrote the change, as the repository's mailmap has it.

@@ -12,9 +12,10 @@ use super::{
     loaders,
     names::NoteKind,
     node::Links,
-    page::{self, DEFAULT_PAGE, MAX_PAGE},
+    page::{self, DEFAULT_PAGE, FEW, MAX_PAGE},
     person::Person,
     scalar::DateTime,
+    secret::{self, Secrets},
     thread::Thread,
 };
 
@@ -209,6 +210,17 @@ impl Note {
     /// Text, Markdown.
     async fn body(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |note| note.body.clone()).await
+    }
+
+    /// Whether secrets were replaced in its text: whoever wrote it should revoke them.
+    async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.read(ctx, |note| !note.secrets().is_empty()).await?.unwrap_or_default())
+    }
+
+    /// Which secrets were replaced in its text.
+    #[graphql(complexity = "1 + FEW * child_complexity")]
+    async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
+        Ok(secret::list(self.read(ctx, |note| note.secrets()).await?))
     }
 
     /// When it was written.

@@ -1,6 +1,7 @@
 //! What happens around every operation: it is held to the limits, gets its loaders, and its failures get their code.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +21,7 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind},
+    sources::redact::redact,
 };
 
 use super::{
@@ -160,6 +162,10 @@ fn server_error(error: Error) -> ServerError {
 fn finish(response: &mut Response) {
     let mut logged: Vec<&str> = Vec::new();
     for error in &mut response.errors {
+        // What the library says of a document or variable quotes it.
+        if let (Cow::Owned(clean), _) = redact(&error.message) {
+            error.message = clean;
+        }
         let kind = error.source::<Error>().map_or(ErrorKind::Invalid, |error| error.kind);
         error.extensions.get_or_insert_default().set(error_table::CODE, error_table::code(kind));
         // A limit of the whole document stands nowhere in it.

@@ -27,6 +27,7 @@ mod query;
 mod repository;
 mod scalar;
 mod search;
+mod secret;
 mod snapshot;
 mod status;
 mod subscription;

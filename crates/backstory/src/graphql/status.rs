@@ -8,6 +8,7 @@ use super::{
     names::TaskStatus,
     page,
     scalar::DateTime,
+    secret::{self, ProjectSecrets},
     task::{self, Task},
 };
 
@@ -53,6 +54,8 @@ pub(crate) struct Stats {
     model: String,
     /// Secrets that were replaced before anything was stored.
     redactions: u64,
+    /// The same by project and kind.
+    secrets: Vec<ProjectSecrets>,
 }
 
 /// How many nodes of a class there are.
@@ -84,7 +87,8 @@ impl From<read::Stats> for Stats {
             design_notes: of("DesignNote"),
             quads: stats.quads,
             model: stats.model,
-            redactions: stats.redactions,
+            redactions: stats.secrets.values().sum(),
+            secrets: secret::by_project(stats.secrets),
             nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),
         }
     }

@@ -24,6 +24,7 @@ use super::{
     planning::{Label, Milestone},
     project::Project,
     scalar::DateTime,
+    secret::{self, Secrets},
     summary::{self, Summary},
     written::{self, ModelNotes},
 };
@@ -110,6 +111,17 @@ impl ThreadFields {
     /// Text, Markdown; empty if there is none.
     async fn description(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         self.read(ctx, |thread| thread.description.clone()).await
+    }
+
+    /// Whether secrets were replaced in its title or text: whoever wrote it should revoke them.
+    async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.read(ctx, |thread| !thread.secrets().is_empty()).await?.unwrap_or_default())
+    }
+
+    /// Which secrets were replaced in its title or text.
+    #[graphql(complexity = "1 + FEW * child_complexity")]
+    async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
+        Ok(secret::list(self.read(ctx, |thread| thread.secrets()).await?))
     }
 
     /// Where it stands.

@@ -1,8 +1,13 @@
 //! The words of the lines that a commit adds or removes.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use backstory_model::commit::TouchedIdentifier;
+use backstory_model::{
+    commit::TouchedIdentifier,
+    redaction::{Counts, markers},
+};
+
+use crate::redact::redact;
 
 /// Longest word that is taken for an identifier, in bytes; longer ones are data.
 const MAX_WORD: usize = 64;
@@ -18,6 +23,7 @@ pub(super) struct Identifiers {
     counts: HashMap<Box<str>, u32>,
     file: Vec<u8>,
     skipped: bool,
+    secrets: Counts,
 }
 
 impl Identifiers {
@@ -25,7 +31,7 @@ impl Identifiers {
     pub(super) fn next_file(&mut self) {
         let file = std::mem::take(&mut self.file);
         if !self.skipped {
-            self.count(&file);
+            self.count_file(&file);
         }
         self.file = file;
         self.file.clear();
@@ -53,6 +59,26 @@ impl Identifiers {
         all.truncate(limit);
         all.sort_unstable_by(order);
         all
+    }
+
+    /// The secrets that stood in the text since this was last asked.
+    pub(super) fn take_secrets(&mut self) -> Counts {
+        std::mem::take(&mut self.secrets)
+    }
+
+    /// A secret is no word of a change.
+    fn count_file(&mut self, text: &[u8]) {
+        let shown = String::from_utf8_lossy(text);
+        let (Cow::Owned(clean), found) = redact(&shown) else { return self.count(text) };
+        for (rule, count) in found.iter() {
+            *self.secrets.entry(rule.to_owned()).or_default() += count;
+        }
+        let (bytes, mut from) = (clean.as_bytes(), 0);
+        for (marker, _) in markers(&clean) {
+            self.count(&bytes[from..marker.start]);
+            from = marker.end;
+        }
+        self.count(&bytes[from..]);
     }
 
     fn count(&mut self, text: &[u8]) {
@@ -97,6 +123,17 @@ mod tests {
         assert_eq!(found, expected.map(|(name, count)| (name.to_owned(), count)));
         assert_eq!(of(&[b"b a c a\n", b"bb aa cc"], 2), [("aa".to_owned(), 1), ("bb".to_owned(), 1)]);
         assert_eq!(of(&[b"some words"], 0), []);
+    }
+
+    #[test]
+    fn secrets_are_no_words_and_are_counted() {
+        let token = format!("{}_{}", "ghp", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8cB3dE5gH7");
+        let mut identifiers = Identifiers::default();
+        identifiers.take(format!("let token = \"{token}\";\n").as_bytes());
+        let words: Vec<String> = identifiers.finish(10).into_iter().map(|found| found.name).collect();
+        assert_eq!(words, ["let", "token"]);
+        assert_eq!(identifiers.take_secrets(), [("github-token".to_owned(), 1)].into());
+        assert!(identifiers.take_secrets().is_empty());
     }
 
     #[test]

@@ -114,11 +114,13 @@ impl Worker<'_> {
                 Err(error) => return Err(format_error(&sha.to_string(), error)),
             };
             let identifiers = words.as_mut().map_or_else(Vec::new, |words| words.finish(limit));
+            let secrets = words.as_mut().map(Identifiers::take_secrets).unwrap_or_default();
             let reason = reason.or_else(|| {
                 let too_many = format!("{} more files than {MAX_CHANGES} are left out", changes.left_out);
                 (changes.left_out > 0).then_some(too_many)
             });
-            commits.push(self.commit(*sha, changes, identifiers, reason)?);
+            let commit = self.commit(*sha, changes, reason)?;
+            commits.push(Commit { identifiers, secrets, ..commit });
         }
         let git = self.git(&[])?;
         match git.output.expect_line(&end_of(number)) {
@@ -176,13 +178,7 @@ impl Worker<'_> {
         }
     }
 
-    fn commit(
-        &self,
-        sha: Sha,
-        changes: Changes,
-        identifiers: Vec<backstory_model::commit::TouchedIdentifier>,
-        incomplete: Option<String>,
-    ) -> Result<Commit, HistoryError> {
+    fn commit(&self, sha: Sha, changes: Changes, incomplete: Option<String>) -> Result<Commit, HistoryError> {
         let unreadable = |said: &str| HistoryError::Commit { sha, said: said.to_owned() };
         let id = Oid::from_bytes(sha.as_bytes()).map_err(|error| unreadable(error.message()))?;
         let object = self.odb.read(id).map_err(|error| unreadable(error.message()))?;
@@ -195,7 +191,8 @@ impl Worker<'_> {
             committer: read.committer,
             message: read.message,
             changes: changes.kept,
-            identifiers,
+            identifiers: Vec::new(),
+            secrets: Default::default(),
             incomplete,
         })
     }

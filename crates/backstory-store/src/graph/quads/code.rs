@@ -84,6 +84,7 @@ impl Facts<'_> {
         if record.rewritten {
             self.flag(&id, "rewritten", true);
         }
+        self.secrets(&id, &commit.all_secrets());
         self.said(of, record, &id);
         // What a merge changes against its first parent are the commits that it brought.
         if commit.is_merge() {

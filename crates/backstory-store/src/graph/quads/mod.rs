@@ -10,6 +10,7 @@ use backstory_model::{
     },
     id::{NS, NodeId, ThreadId, ThreadKind},
     numbers::SharedNumbers,
+    redaction::Counts,
     reference::{Context, Forge, extract},
     repository::CommitIdentity,
 };
@@ -82,6 +83,16 @@ impl Facts<'_> {
 
     fn flag(&mut self, subject: &NodeId, name: &str, value: bool) {
         self.add(subject, format!("{NS}{name}"), Literal::from(value));
+    }
+
+    /// That secrets were replaced, and of which kinds.
+    fn secrets(&mut self, subject: &NodeId, secrets: &Counts) {
+        if !secrets.is_empty() {
+            self.flag(subject, "securityWarning", true);
+        }
+        for rule in secrets.keys() {
+            self.own(subject, "secretKind", rule);
+        }
     }
 
     fn instant(&mut self, subject: &NodeId, predicate: String, at: Timestamp) {
@@ -187,6 +198,7 @@ impl Facts<'_> {
         if let Some(at) = thread.closed_at {
             self.instant(&node, format!("{NS}closedAt"), at);
         }
+        self.secrets(&node, &thread.secrets());
         self.references(&node, &node, &thread.description, thread.forge, &thread.web_url);
         node
     }
@@ -298,6 +310,7 @@ impl Facts<'_> {
             NoteKind::Diff => "diff",
         };
         self.own(id, "noteKind", kind);
+        self.secrets(id, &note.secrets());
         let thread = NodeId::Thread(discussion.thread.clone());
         self.references(id, &thread, &note.body, discussion.forge, &discussion.web_url);
         let Some(position) = &note.position else { return };

@@ -1,0 +1,109 @@
+//! How fresh each project is, and whether as much is known as its forge lists.
+
+use backstory_engine::{
+    settings::Forge,
+    sources::forge::{Client as ForgeClient, List, PageStart},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Report, connection};
+use crate::{client::Client, config::Config, failure::Result};
+
+const FRESHNESS: &str = include_str!("../../../../../queries/graphql/freshness.graphql");
+/// How many times as long as its schedule says a project may not have been read.
+const LATE: i32 = 3;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    sync_status: SyncStatus,
+}
+
+#[derive(Deserialize)]
+struct SyncStatus {
+    freshness: Vec<Freshness>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Freshness {
+    project: String,
+    synced_at: Option<Timestamp>,
+    issues: u64,
+    merge_requests: u64,
+}
+
+impl Freshness {
+    /// How many of what a list has are known.
+    fn known(&self, list: List) -> u64 {
+        match list {
+            List::Issues => self.issues,
+            List::MergeRequests => self.merge_requests,
+            List::Both => self.issues + self.merge_requests,
+        }
+    }
+}
+
+pub(super) async fn check(client: &Client, config: &Config, report: &mut Report) {
+    let answer: Result<Answer> = client.run(FRESHNESS, json!({})).await;
+    let known = match answer {
+        Ok(answer) => answer.sync_status.freshness,
+        Err(failure) => return report.fail("freshness", failure),
+    };
+    let every = config.settings.schedule.sync.filter(|_| client.is_there());
+    for of in known {
+        let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
+        let mut differs = Vec::new();
+        if let Some(forge) = forge {
+            differs = differences(forge, &of).await;
+        }
+        let project = &of.project;
+        let Some(at) = of.synced_at else {
+            report.warn("freshness", format_args!("{project} was never read to the end; 'backstory sync' reads it"));
+            continue;
+        };
+        let age = Timestamp::now().duration_since(at);
+        let read = format!("{project} was read {} ago", shown(age));
+        if !differs.is_empty() {
+            let differs = differs.join("; ");
+            let why = "'backstory sync --reconcile' reads the difference, unless those are confidential";
+            report.warn("freshness", format_args!("{read}; {differs}; {why}"));
+        } else if every.is_some_and(|every| age > every * LATE) {
+            let why = "the server should have read it since; 'backstory jobs list' tells why not";
+            report.warn("freshness", format_args!("{read}; {why}"));
+        } else {
+            report.ok("freshness", read);
+        }
+    }
+}
+
+/// What the forge lists otherwise than it is known. A forge that does not answer has been told of before.
+async fn differences(forge: &Forge, of: &Freshness) -> Vec<String> {
+    let Ok(client) = ForgeClient::new(forge.kind, &connection(forge)) else { return Vec::new() };
+    let mut found = Vec::new();
+    for list in List::of(forge.kind) {
+        let first = PageStart::Since { since: None, etag: None };
+        let Ok(page) = client.threads_page(&of.project, *list, &first).await else { continue };
+        let known = of.known(*list);
+        match page.total {
+            Some(total) if total != known => {
+                found.push(format!("the forge lists {total} {}, {known} are known", list.name()))
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `3 min`, in the largest unit.
+fn shown(age: SignedDuration) -> String {
+    let seconds = age.as_secs().max(0);
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        7200..=172_799 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

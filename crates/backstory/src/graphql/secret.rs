@@ -1,0 +1,51 @@
+//! Secrets that were replaced.
+
+use std::collections::BTreeMap;
+
+use async_graphql::SimpleObject;
+use backstory_engine::{model::redaction::Counts, sources::redact::kinds};
+
+/// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
+#[derive(SimpleObject)]
+pub(crate) struct Secrets {
+    /// Name of the kind, as it stands in `[redacted:<kind>:<length>]`.
+    kind: String,
+    /// What it is; null if this program no longer knows the kind.
+    description: Option<&'static str>,
+    /// How many.
+    count: u64,
+}
+
+impl Secrets {
+    fn new(kind: String, count: u64) -> Self {
+        let description = kinds().find(|known| known.id == kind).map(|known| known.description);
+        Self { kind, description, count }
+    }
+}
+
+/// One entry for each kind.
+pub(super) fn list(counts: Option<Counts>) -> Vec<Secrets> {
+    counts.unwrap_or_default().into_iter().map(|(kind, count)| Secrets::new(kind, count)).collect()
+}
+
+/// Secrets that were replaced in everything of a project.
+#[derive(SimpleObject)]
+pub(crate) struct ProjectSecrets {
+    /// Full path of the project; empty for people, who belong to none.
+    project: String,
+    /// How many of each kind.
+    secrets: Vec<Secrets>,
+}
+
+/// One entry for each project that has any.
+pub(super) fn by_project(counts: BTreeMap<(String, String), u64>) -> Vec<ProjectSecrets> {
+    let mut projects: Vec<ProjectSecrets> = Vec::new();
+    for ((project, kind), count) in counts {
+        let secrets = Secrets::new(kind, count);
+        match projects.last_mut().filter(|last| last.project == project) {
+            Some(last) => last.secrets.push(secrets),
+            None => projects.push(ProjectSecrets { project, secrets: vec![secrets] }),
+        }
+    }
+    projects
+}

@@ -1,0 +1,129 @@
+//! What an operator needs: copies of the ledger, metrics, readiness, and how fresh everything is.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Forge, Sandbox, Server};
+
+/// What the server answers at a path: status and text.
+fn get(server: &Server, path: &str) -> (u16, String) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    runtime.block_on(async {
+        let response = http.get(format!("{}{path}", server.url)).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    })
+}
+
+fn digest(sandbox: &Sandbox) -> String {
+    sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
+}
+
+#[test]
+fn a_copy_of_the_ledger_brings_everything_back() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    let before = digest(&sandbox);
+    let server = sandbox.serve();
+    let wrote = sandbox.run(&["backup", "copy.sqlite"]).ok().stdout;
+    assert!(wrote.starts_with("Wrote copy.sqlite: "), "{wrote}");
+    let again = sandbox.run(&["backup", "copy.sqlite"]);
+    assert!(again.error(3).contains("is there already"), "{again:?}");
+    let refused = sandbox.run(&["restore", "copy.sqlite"]);
+    assert!(refused.error(1).contains("end it first"), "{refused:?}");
+    drop(server);
+
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
+    sandbox.run(&["sync"]).ok();
+    let after = digest(&sandbox);
+    assert_ne!(after, before);
+    sandbox.run(&["restore", "copy.sqlite"]).ok();
+    let checked = sandbox.run(&["check", "--digest"]).ok();
+    assert_eq!(checked.stdout.trim(), before);
+    assert!(checked.stderr.contains("made anew"), "{checked:?}");
+    let found = |word: &str| {
+        let found = sandbox.run(&["search", word, "--mode", "lexical", "--json"]).ok().json();
+        found["hits"].as_array().unwrap().len()
+    };
+    assert_eq!(found("quokka"), 0, "the index is that of the copy too");
+    let coverage = &sandbox.run(&["stats", "--json"]).ok().json()["coverage"];
+    assert_eq!(coverage["embedded"], coverage["documents"], "vectors of unchanged text are kept");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), after);
+    assert!(found("quokka") > 0);
+
+    // Somewhere else.
+    let other = Sandbox::new(&forge);
+    fs::copy(sandbox.path().join("copy.sqlite"), other.path().join("copy.sqlite")).unwrap();
+    other.run(&["restore", "copy.sqlite"]).ok();
+    assert_eq!(digest(&other), before);
+}
+
+#[test]
+fn what_is_no_ledger_is_not_restored() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let before = digest(&sandbox);
+    fs::write(sandbox.path().join("text"), "no ledger").unwrap();
+    for (file, what) in [("text", "is no ledger"), ("absent", "cannot be used")] {
+        let refused = sandbox.run(&["restore", file]);
+        assert!(refused.stderr.contains(what) && refused.code != 0, "{refused:?}");
+        assert_eq!(digest(&sandbox), before);
+    }
+}
+
+#[test]
+fn metrics_tell_what_an_operator_watches() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
+    crate::support::eventually("the sync", || {
+        sandbox.run(&["jobs", "list", "--json"]).ok().json()[0]["status"] == "SUCCEEDED"
+    });
+    let (status, text) = get(&server, "/metrics");
+    assert_eq!(status, 200, "{text}");
+    for line in [
+        "backstory_jobs{kind=\"sync\",status=\"succeeded\"} 1.0",
+        "backstory_projection_lag_changes{store=\"graph\"} 0.0",
+        "backstory_projection_lag_changes{store=\"index\"} 0.0",
+        "backstory_documents 25.0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
+    }
+    for beginning in [
+        "backstory_sync_lag_seconds{project=\"acme/shop\"} ",
+        "backstory_store_size_bytes{store=\"ledger\"} ",
+        "backstory_http_request_duration_seconds_bucket{le=\"0.005\",path=\"/graphql\",status=\"200\"} ",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(beginning)), "{beginning} is not in {text}");
+    }
+    assert_eq!(get(&server, "/readyz").0, 200);
+    assert_eq!(get(&server, "/healthz").0, 200);
+}
+
+#[test]
+fn doctor_tells_how_fresh_each_project_is_and_what_differs() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let checks = |sandbox: &Sandbox| -> Vec<Value> {
+        let report = sandbox.run(&["doctor", "--json"]).ok().json();
+        let checks = report["checks"].as_array().unwrap().iter();
+        checks.filter(|check| check["name"] == "freshness").cloned().collect()
+    };
+    let fresh = &checks(&sandbox)[0];
+    assert_eq!(fresh["status"], "ok", "{fresh}");
+    assert!(fresh["detail"].as_str().unwrap().starts_with("acme/shop was read "), "{fresh}");
+    forge.delete("acme/shop#1");
+    let stale = &checks(&sandbox)[0];
+    assert_eq!(stale["status"], "warning", "{stale}");
+    assert!(stale["detail"].as_str().unwrap().contains("lists 5 issues, 6 are known"), "{stale}");
+    let server = sandbox.serve();
+    assert_eq!(&checks(&sandbox)[0]["status"], "warning", "a server is asked too");
+    drop(server);
+    sandbox.run(&["sync", "--reconcile"]).ok();
+    assert_eq!(checks(&sandbox)[0]["status"], "ok");
+}
