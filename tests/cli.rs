@@ -33,6 +33,7 @@ fn help_tells_what_there_is() {
           doctor       Check the configuration, the forges, git, the repositories, the stores and the embedding model
           sync         Read what is new at the forges and in the git repositories
           sync-status  Show how far each project of a forge has been read, and the last syncs
+          jobs         List, start and cancel what 'backstory serve' does in the background
           embed        Make the vectors that search by meaning needs, for every document that has none
           list         List issues or merge requests, the one that changed last first
           count        Count issues, merge requests, discussions or notes
@@ -52,6 +53,8 @@ fn help_tells_what_there_is() {
           snapshots    List, pin and compare the states of the index that context packs were made from
           check        Check that everything that is stored is sound and agrees
           rebuild      Make the graph, the index or both anew from what is stored, without a network
+          backup       Write a copy of the ledger to a file, also while a server runs
+          restore      Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
           serve        Answer over HTTP: the GraphQL API, and other backstory commands for the same data
           schema       Print the schema of the GraphQL API, in SDL
           help         Print this message or the help of the given subcommand(s)
@@ -123,6 +126,7 @@ fn doctor_checks_everything() {
         ✓ embedding      all-MiniLM-L6-v2-int8, 384 dimensions
         ✓ data           data can be written to
         ✓ stores         ledger, graph and index open
+        ! freshness      acme/shop was never read to the end; 'backstory sync' reads it
         ✓ server         not running; commands open the stores themselves
     "#]]
     .assert_eq(&without_git_version(&sandbox.run(&["doctor"]).ok().stdout));

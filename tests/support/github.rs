@@ -69,6 +69,9 @@ impl World {
             ["labels"] => Some(page(&project.labels.iter().map(label).collect::<Vec<_>>(), query)),
             ["milestones"] => Some(page(&project.milestones.iter().map(milestone).collect::<Vec<_>>(), query)),
             ["issues"] => Some(self.github_list(project, query)),
+            ["issues", number] => {
+                thread(project, number).map(|(short, thread)| object(self.github_issue(project, short, thread)))
+            }
             ["issues", number, "timeline"] => {
                 thread(project, number).map(|(short, thread)| page(&self.timeline(project, short, thread), query))
             }

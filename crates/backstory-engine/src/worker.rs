@@ -90,7 +90,6 @@ impl Engine {
         let job = self
             .ledger_step(move |ledger| {
                 let id = ledger.queue_job(&new, now, now)?;
-                ledger.prune_jobs(now)?;
                 ledger.job(id)
             })
             .await?;
@@ -164,7 +163,7 @@ impl Engine {
         let secrets =
             || self.settings().forges.iter().filter(|forge| forge.kind == kind && forge.webhook_secret.is_some());
         if secrets().next().is_none() {
-            let message = format!("no [[forge]] of this kind names the variable of a secret as webhook_secret_env");
+            let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         let knows = |forge: &&Forge| {
@@ -256,7 +255,17 @@ impl Engine {
             Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,
             Err(error) => failed(&error, attempts),
         };
-        self.ledger_step(move |ledger| ledger.end_jobs(&[id], &outcome, Timestamp::now())).await
+        self.end_jobs(vec![id], outcome).await
+    }
+
+    /// Records how jobs ended, and forgets old ones.
+    async fn end_jobs(&self, ids: Vec<i64>, outcome: Outcome) -> Result<()> {
+        let now = Timestamp::now();
+        self.ledger_step(move |ledger| {
+            ledger.end_jobs(&ids, &outcome, now)?;
+            ledger.prune_jobs(now)
+        })
+        .await
     }
 
     /// Waits for a task, or stops it when everything stops.
@@ -309,7 +318,7 @@ impl Engine {
             },
             _ = stop.wait_for(|stop| *stop) => Outcome::Interrupted,
         };
-        self.ledger_step(move |ledger| ledger.end_jobs(&begun, &outcome, Timestamp::now())).await
+        self.end_jobs(begun, outcome).await
     }
 
     /// Puts what the schedule asks for into the queue, each with the time when it is due.

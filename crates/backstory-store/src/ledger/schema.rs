@@ -192,3 +192,58 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     tx.commit()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use backstory_model::entity::ItemKind;
+
+    use super::*;
+    use crate::ledger::Ledger;
+
+    /// What a ledger of any version may hold: an object, one that is gone, a cursor, a run.
+    const ROWS: &str = "
+        INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, redactions, payload)
+            VALUES ('acme/shop', 'issue', '#1', '#1', 1, 1000, 2000, x'00', 2, ?1),
+                   ('acme/shop', 'issue', '#2', '#2', 2, 1000, 2000, x'', 0, NULL);
+    ";
+
+    #[test]
+    fn a_ledger_of_every_earlier_version_is_brought_up_to_date() {
+        let payload = zstd::bulk::compress(br#"{"title":"kept"}"#, 3).unwrap();
+        for version in 1..MIGRATIONS.len() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            for statements in &MIGRATIONS[..version] {
+                connection.execute_batch(statements).unwrap();
+            }
+            connection.pragma_update(None, "user_version", version).unwrap();
+            connection.execute(ROWS.trim().trim_end_matches(';'), [&payload]).unwrap();
+            connection
+                .execute(
+                    "INSERT INTO cursors (project, resource, updated_at, id) VALUES ('acme/shop', 'issue', 5, 6)",
+                    [],
+                )
+                .unwrap();
+            connection
+                .execute("INSERT INTO sync_runs (command, started_at, status) VALUES ('sync', 1, 'succeeded')", [])
+                .unwrap();
+            migrate(&mut connection).unwrap();
+            let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+            assert_eq!(found, VERSION, "from {version}");
+
+            let ledger = Ledger::prepare(connection, None).unwrap();
+            assert_eq!(ledger.last_seq().unwrap(), 2, "from {version}");
+            let kept = ledger.item("acme/shop", ItemKind::Issue, "#1").unwrap().unwrap();
+            assert_eq!(kept.payload.as_deref(), Some(br#"{"title":"kept"}"#.as_slice()), "from {version}");
+            assert_eq!(ledger.item("acme/shop", ItemKind::Issue, "#2").unwrap(), None, "from {version}");
+            assert!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap().is_some(), "from {version}");
+            assert_eq!(ledger.runs(9).unwrap().len(), 1, "from {version}");
+        }
+    }
+
+    #[test]
+    fn migrating_again_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        migrate(&mut connection).unwrap();
+    }
+}

@@ -161,6 +161,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
 }
 
+/// Whether the server reads a whole project by itself now.
+///
+/// # Errors
+/// It does not answer.
+pub(super) async fn any_reads(client: &Client) -> Result<bool> {
+    let Listed { jobs } = client.run(JOBS, json!({ "first": 2, "status": "RUNNING" })).await?;
+    Ok(jobs.iter().any(|job| job.kind != "REFETCH"))
+}
+
 /// A value's name in the API.
 fn name<V: ValueEnum>(value: Option<V>) -> Option<String> {
     Some(value?.to_possible_value()?.get_name().to_uppercase())

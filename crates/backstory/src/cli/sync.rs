@@ -1,14 +1,18 @@
 //! `sync`
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Session, repos,
+    Session, jobs, repos,
     task::{self, Task},
 };
 use crate::{client::Client, failure::Result, output::counted};
 
+/// Time between two looks whether the server has ended what it reads by itself.
+const LOOK: Duration = Duration::from_millis(200);
 const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 
 /// Read what is new at the forges and in the git repositories
@@ -50,7 +54,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
     repos::require_projects(session, &client, &args.projects).await?;
     let variables = json!({ "projects": args.projects, "scope": scope(args), "force": args.force });
-    let answer: Answer = client.run(SYNC, variables).await?;
+    let answer = begin(&client, variables, args.force).await?;
     let mut summary = task::follow(&client, answer.sync).await?;
     let coverage = task::coverage(&client).await?;
     if args.json {
@@ -70,12 +74,24 @@ fn scope(args: &Args) -> &'static str {
     }
 }
 
+/// Begins a sync, after what the server reads by itself, unless that is to be stopped.
+async fn begin(client: &Client, variables: Value, force: bool) -> Result<Answer> {
+    loop {
+        let begun = client.run(SYNC, variables.clone()).await;
+        match begun {
+            Err(_) if !force && jobs::any_reads(client).await? => tokio::time::sleep(LOOK).await,
+            begun => return begun,
+        }
+    }
+}
+
 /// Syncs one project and follows that; what it did.
 ///
 /// # Errors
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
-    let answer: Answer = client.run(SYNC, json!({ "projects": [project], "scope": "NEW", "force": false })).await?;
+    let variables = json!({ "projects": [project], "scope": "NEW", "force": false });
+    let answer = begin(client, variables, false).await?;
     task::follow(client, answer.sync).await
 }
 
