@@ -15,6 +15,7 @@ mod config;
 mod context;
 mod durability;
 mod embed;
+mod forget;
 mod github;
 mod graphql;
 mod links;

@@ -150,6 +150,11 @@ impl Engine {
         let status = self.sync_status(1).await?;
         let mut problems = Vec::new();
         for project in status.projects {
+            let path = project.project.clone();
+            // Where something newer was forgotten, the cursor is beyond what is left.
+            if !self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?.is_empty() {
+                continue;
+            }
             let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();
             let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
             // Where there is one list of both, its cursor stands for both.

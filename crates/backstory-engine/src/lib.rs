@@ -10,6 +10,7 @@ pub mod embed;
 mod embedding;
 pub mod error;
 pub mod eval;
+pub mod forget;
 mod links;
 pub mod llm;
 mod project;

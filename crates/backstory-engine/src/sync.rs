@@ -9,7 +9,7 @@ use backstory_sources::{
     forge::{self, Client},
     git::Cancel,
 };
-use backstory_store::ledger::Changes;
+use backstory_store::ledger::{Changes, Subject};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -131,6 +131,10 @@ impl Engine {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
             for project in forge.projects.iter().filter(|project| wanted(project)) {
+                if self.is_forgotten(project).await? {
+                    failed = failed.or(Some(forgotten(project)));
+                    continue;
+                }
                 let result = ProjectSync::new(self, forge, &client, project, reporter, report).run(request.scope).await;
                 let metrics = client.metrics();
                 report.requests = requests + metrics.requests;
@@ -218,6 +222,11 @@ impl Engine {
         Ok(forges)
     }
 
+    async fn is_forgotten(&self, project: &str) -> Result<bool> {
+        let subject = Subject::Project(project.to_owned());
+        self.ledger_step(move |ledger| ledger.is_forgotten(&subject)).await
+    }
+
     async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
         let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
         let mut failed = None;
@@ -263,6 +272,14 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
+}
+
+fn forgotten(project: &str) -> Error {
+    let message = format!(
+        "{project} was forgotten, so it is not read; take it out of the configuration, or let it be read again with \
+         'backstory forget --undo {project}'"
+    );
+    Error::new(ErrorKind::Configuration, message)
 }
 
 fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {

@@ -48,6 +48,8 @@ pub(super) struct ProjectSync<'a> {
     report: &'a mut Report,
     /// The latest time a cursor may take, known once the forge has answered.
     cap: Option<Timestamp>,
+    /// Keys of issues and merge requests that were forgotten.
+    forgotten: HashSet<String>,
     /// What is written while the next is fetched.
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
@@ -78,6 +80,7 @@ impl<'a> ProjectSync<'a> {
             reporter,
             report,
             cap: None,
+            forgotten: HashSet::new(),
             committing: None,
             bereaved: BTreeSet::new(),
         }
@@ -85,6 +88,7 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope) -> Result<()> {
+        self.look_up_forgotten().await?;
         let read = self.read(scope).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
@@ -93,12 +97,21 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads issues and merge requests, by kind and number, again.
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+        self.look_up_forgotten().await?;
         let read = self.read_again(threads).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
         read.and(committed)?;
         // A label or milestone may be as new as what has it.
         if self.report.changes.total() > 0 { self.project_level().await } else { Ok(()) }
+    }
+
+    /// What was forgotten need not be fetched; the ledger would not take it in.
+    async fn look_up_forgotten(&mut self) -> Result<()> {
+        let project = self.project.to_owned();
+        let forgotten = self.engine.ledger_step(move |ledger| ledger.forgotten_threads(&project)).await?;
+        self.forgotten = forgotten.into_iter().collect();
+        Ok(())
     }
 
     async fn read_bereaved(&mut self) -> Result<()> {
@@ -110,6 +123,9 @@ impl<'a> ProjectSync<'a> {
         for (kind, iid) in threads {
             let list = if *kind == ThreadKind::Issue { List::Issues } else { List::MergeRequests };
             let key = format!("{}{iid}", kind.sigil());
+            if self.forgotten.contains(&key) {
+                continue;
+            }
             let page = match self.client.thread_page(self.project, *kind, *iid).await {
                 Ok(page) => page,
                 Err(ForgeError::NotFound { .. }) => {
@@ -263,7 +279,9 @@ impl<'a> ProjectSync<'a> {
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
         let end = page.threads.last().map(position);
         let all = page.threads.len() as u64;
-        let changed = if scope == Scope::Full { page.threads } else { self.changed(page.threads).await? };
+        let mut wanted = page.threads;
+        wanted.retain(|listing| !self.forgotten.contains(&key(listing)));
+        let changed = if scope == Scope::Full { wanted } else { self.changed(wanted).await? };
         let fetching = changed.len() as u64;
         self.reporter.advance(all - fetching);
         let positions: Vec<Cursor> = changed.iter().map(position).collect();

@@ -1,6 +1,8 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
 mod chats;
+mod erase;
+mod forgotten;
 mod jobs;
 mod repositories;
 mod runs;
@@ -21,6 +23,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, Trans
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
+pub use erase::{Erased, REMOVED_ANSWER};
+pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
@@ -200,7 +204,7 @@ impl Ledger {
     }
 
     /// Stores a page and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
-    /// number; so storing the same page again changes nothing.
+    /// number; so storing the same page again changes nothing. What was forgotten is left out.
     ///
     /// # Errors
     /// Nothing of the page is stored.
@@ -208,7 +212,11 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
+        let keeps_out = erase::keeps_out(&tx)?;
         for item in &page.items {
+            if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
+                continue;
+            }
             if upsert(&tx, item, page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
             }
@@ -219,7 +227,9 @@ impl Ledger {
                 *changes.0.entry(ItemKind::Discussion).or_default() += gone;
             }
         }
-        if let Some((project, resource, cursor)) = &page.cursor {
+        if let Some((project, resource, cursor)) = &page.cursor
+            && !erase::is_kept_out(&tx, project, None)?
+        {
             tx.prepare_cached(
                 "INSERT INTO cursors (project, resource, updated_at, id) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, id = excluded.id, etag = NULL",

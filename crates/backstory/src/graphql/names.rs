@@ -267,6 +267,8 @@ pub(crate) enum TaskKind {
     Embed,
     /// Makes the graph or the index anew.
     Rebuild,
+    /// Takes something out of all stores for good.
+    Forget,
 }
 
 /// How a task or a recorded run stands.
