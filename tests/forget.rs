@@ -113,7 +113,7 @@ fn what_is_left_somewhere_is_named() {
     fs::write(&stray, "they said: The order tables outgrew MySQL: the nightly report locks them for minutes.").unwrap();
     let refused = sandbox.run(&["forget", SECOND]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("its text is still in data/notes.txt; remove"), "{refused:?}");
+    assert!(refused.stderr.contains("it is still in data/notes.txt; remove"), "{refused:?}");
     let listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
     assert_eq!(listed[0]["verified"], false, "{listed}");
     // It is forgotten all the same.
@@ -211,5 +211,113 @@ fn a_project_is_forgotten_with_its_clone() {
     assert!(refused.error(3).contains("acme/shop was forgotten, so it is not read"), "{refused:?}");
     sandbox.run(&["forget", "--undo", "acme/shop"]).ok();
     sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+/// Everything in the graph that says a text.
+fn statements_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
+    crate::github::lines(&sandbox.data()).into_iter().filter(|line| line.contains(text)).collect()
+}
+
+#[test]
+fn a_person_becomes_an_alias_and_stays_one() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    assert!(statements_with(&sandbox, ":alice>").len() > 10);
+    let told = forget(&sandbox, "@alice");
+    let alias = told["subject"].as_str().unwrap().to_owned();
+    assert!(alias.starts_with("forgotten-") && alias.len() == 18, "{alias}");
+    assert_eq!(told["removed"]["people"], 1, "{told:#}");
+    assert!(told["removed"]["items"].as_u64() > Some(8) && told["stays"].is_string(), "{told:#}");
+    assert_eq!(told["removed"]["documents"], 0, "what they wrote stays");
+    is_sound(&sandbox);
+    for text in ["\"username\":\"alice\"", "Alice Ng", "@alice "] {
+        assert!(!is_on_disk(&sandbox.data(), text), "{text}");
+    }
+    assert_eq!(statements_with(&sandbox, "alice"), Vec::<String>::new());
+    assert!(statements_with(&sandbox, &alias).len() > 10);
+    let without = digest(&sandbox);
+
+    // The same from every sync, also of what comes later.
+    for how in [&["sync"][..], &["sync", "--reconcile"], &["sync", "--full"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    forge.asked();
+    sandbox.run(&["sync"]).ok();
+    assert!(!forge.asked().iter().any(|asked| asked.contains("/discussions")), "nothing is taken for changed");
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "alice", "The quokka migration plan was approved, cc @bob and @Alice.");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(statements_with(&sandbox, "lice"), Vec::<String>::new());
+    let shown = sandbox.run(&["show", "acme/shop#2"]).ok().stdout;
+    assert!(shown.contains(&format!("cc @bob and @{alias}.")), "{shown}");
+    is_sound(&sandbox);
+
+    let listed = sandbox.run(&["forget", "--list"]).ok().stdout;
+    assert!(listed.contains(&alias) && !listed.contains("alice"), "{listed}");
+    let undone = sandbox.run(&["forget", "--undo", "@alice"]).ok().stdout;
+    assert_eq!(undone, format!("{alias} may be read again; 'backstory sync --full' does it\n"));
+    sandbox.run(&["sync", "--full"]).ok();
+    assert!(statements_with(&sandbox, ":alice>").len() > 10);
+}
+
+#[test]
+fn a_person_of_github_becomes_an_alias() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::github(&forge);
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "@alice");
+    let alias = told["subject"].as_str().unwrap();
+    assert_eq!(statements_with(&sandbox, "alice"), Vec::<String>::new());
+    assert!(statements_with(&sandbox, alias).len() > 10);
+    is_sound(&sandbox);
+    let without = digest(&sandbox);
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), without);
+    let refused = sandbox.run(&["forget", "@nobody"]);
+    assert!(refused.error(1).starts_with("nobody is known as @nobody"), "{refused:?}");
+}
+
+#[test]
+fn what_is_closed_and_old_is_not_kept_until_it_changes() {
+    let forge = Forge::start();
+    let kept = |days: u32| {
+        let sandbox = Sandbox::new(&forge);
+        sandbox.configure(&format!("[retention]\ndays = {days}\n"));
+        sandbox.run(&["sync"]).ok();
+        sandbox
+    };
+    let is_there = |sandbox: &Sandbox, reference: &str| sandbox.run(&["show", reference]).code == 0;
+    let (all, sandbox) = (kept(0), kept(60));
+    assert_eq!(digest(&all), digest(&Sandbox::synced(&forge)));
+    for (reference, expected) in [("#1", false), ("#3", false), ("#2", true), ("!2", false), ("!5", true)] {
+        assert_eq!(is_there(&sandbox, &format!("acme/shop{reference}")), expected, "{reference}");
+    }
+    is_sound(&sandbox);
+
+    // What becomes old goes with the next sync; what was closed long ago comes back when somebody speaks of it.
+    forge.advance(60 * 24 * 3600);
+    forge.discuss("acme/shop#1", "janedoe", "The quokka key is rotated by hand.");
+    let again = sandbox.run(&["sync", "--json"]).ok().json();
+    assert_eq!(again["retired"], 2, "the merge request and its discussion: {again}");
+    assert!(is_there(&sandbox, "acme/shop#1") && !is_there(&sandbox, "acme/shop!5"));
+    assert_eq!(digest(&sandbox), digest(&kept(60)), "a first sync at the same time makes the same");
+    is_sound(&sandbox);
+    for how in [&["sync", "--reconcile"][..], &["sync", "--full"], &["rebuild"]] {
+        let before = digest(&sandbox);
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), before, "{how:?}");
+    }
+
+    // So do the people whom only that named.
+    forge.advance(90 * 24 * 3600);
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), digest(&kept(60)));
+    assert_eq!(statements_with(&sandbox, "quokka"), Vec::<String>::new());
+
+    // A wider horizon brings back what it reaches when everything is read.
+    sandbox.configure("");
+    sandbox.run(&["sync", "--full"]).ok();
     assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
 }

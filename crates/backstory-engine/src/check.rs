@@ -151,8 +151,9 @@ impl Engine {
         let mut problems = Vec::new();
         for project in status.projects {
             let path = project.project.clone();
-            // Where something newer was forgotten, the cursor is beyond what is left.
-            if !self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?.is_empty() {
+            // Where something newer was forgotten or is not kept, the cursor is beyond what is left.
+            let forgotten = self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?;
+            if self.settings().retention.closed.is_some() || !forgotten.is_empty() {
                 continue;
             }
             let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();

@@ -1,6 +1,7 @@
 //! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
 
 mod project;
+mod retention;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +63,7 @@ struct Report {
     refetched: u64,
     confidential: u64,
     gone: u64,
+    retired: u64,
     redactions: BTreeMap<String, u64>,
     requests: u64,
     retries: u64,
@@ -72,11 +74,15 @@ struct Report {
 impl Report {
     fn json(&self) -> Value {
         let changes: BTreeMap<&str, u64> = self.changes.0.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-        json!({
+        let mut told = json!({
             "changed": changes, "discussions_refetched": self.refetched, "confidential_left_out": self.confidential,
             "gone": self.gone, "redactions": self.redactions, "requests": self.requests, "retries": self.retries,
             "projects": self.projects, "repositories": self.repositories,
-        })
+        });
+        if self.retired > 0 {
+            told["retired"] = json!(self.retired);
+        }
+        told
     }
 }
 
@@ -150,7 +156,7 @@ impl Engine {
         }
         let read = self.sync_repositories(request, reporter, report).await;
         failed.map_or(Ok(()), Err).and(read)?;
-        if report.changes.total() > 0 {
+        if report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }

@@ -151,6 +151,7 @@ impl Config {
             snapshots: file.snapshots,
             links: file.links,
             schedule: file.schedule,
+            retention: file.retention,
         };
         Ok(Self {
             digest: sha256_hex(&text),

@@ -1,14 +1,15 @@
-//! Forgetting an issue, merge request or project for good: out of the ledger, both projections and the disk, never to be
-//! taken in again, and a look afterwards whether anything is left.
+//! Forgetting an issue, merge request, project or person for good: out of the ledger, both projections and the disk, never
+//! to be taken in again, and a look afterwards whether anything is left.
 //!
 //! Neither store of the projections gives up what was deleted by itself: Oxigraph keeps every string it ever saw, LanceDB
 //! keeps old versions and words in its text index. So both are made anew from the ledger, in new directories.
 
+mod person;
 mod subject;
 mod verify;
 
-use backstory_model::{entity::ItemKind, id::ThreadKind};
-use backstory_store::ledger::{AuditEntry, Subject};
+use backstory_model::{entity::ItemKind, id::ThreadId};
+use backstory_store::ledger::{AuditEntry, Erased, Subject};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     task::{Reporter, Task, TaskKind},
 };
-use subject::Texts;
+use subject::{Target, Texts};
 use verify::Verification;
 
 /// Longest reason, in characters.
@@ -26,42 +27,49 @@ pub const MAX_REASON: usize = 500;
 pub const MAX_AUDIT: usize = 100;
 
 impl Engine {
-    /// Starts to forget an issue, a merge request or a project. No sync, rebuild or embedding may be at work.
+    /// Starts to forget an issue, a merge request, a project or a person. No sync or rebuild may be at work.
     ///
     /// # Errors
     /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
     pub async fn start_forget(&self, reference: &str, reason: Option<String>) -> Result<Task> {
         let reason = checked(reason)?;
-        let subject = self.forget_subject(reference).await?;
-        self.check_subject(&subject).await?;
+        let target = self.to_forget(reference).await?;
+        let target = self.check_target(target).await?;
         let engine = self.clone();
         let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
-            engine.forget(subject, reason, &reporter).await
+            match target {
+                Target::Kept(subject) => engine.forget(subject, reason, &reporter).await,
+                Target::Person(username) => engine.forget_person(username, reason, &reporter).await,
+            }
         })?;
         let task = task.borrow().clone();
         Ok(task)
     }
 
-    /// Takes an issue, merge request or project off the list of what is not taken in; the next sync reads it again.
+    /// Takes something off the list of what is not taken in; the next sync reads an issue, merge request or project again,
+    /// a full one whatever names a person.
     ///
     /// # Errors
     /// It is not on the list.
     pub async fn undo_forget(&self, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
         let reason = checked(reason)?;
-        let subject = self.forget_subject(reference).await?;
-        let name = subject.to_string();
+        let target = self.to_forget(reference).await?;
         let undone = self
             .ledger_step(move |ledger| {
-                if !ledger.undo_forget(&subject, reason.as_deref(), Timestamp::now())? {
-                    return Ok(None);
+                let (reason, now) = (reason.as_deref(), Timestamp::now());
+                let undone = match &target {
+                    Target::Kept(subject) => ledger.undo_forget(subject, reason, now)?,
+                    Target::Person(username) => ledger.undo_forget_person(username, reason, now)?,
+                };
+                if let (true, Target::Kept(subject)) = (undone, &target) {
+                    // What did not change since is behind the cursors.
+                    ledger.reset_cursors(subject.project())?;
                 }
-                // What did not change since is behind the cursors.
-                ledger.reset_cursors(subject.project())?;
-                Ok(ledger.audit(1)?.pop())
+                Ok(if undone { ledger.audit(1)?.pop() } else { None })
             })
             .await?;
         undone.ok_or_else(|| {
-            let message = format!("{name} is not forgotten; 'backstory forget --list' shows what is");
+            let message = format!("{reference} is not forgotten; 'backstory forget --list' shows what is");
             Error::new(ErrorKind::NotFound, message)
         })
     }
@@ -78,28 +86,43 @@ impl Engine {
         reporter.phase(format!("looking what there is of {subject}"), None);
         let (engine, of) = (self.clone(), subject.clone());
         let texts = self.blocking(move || engine.texts_of(&of)).await?;
-        let graph = self.graph();
-        let before = (self.blocking(move || Ok(graph.len()?)).await?, self.index().coverage().documents);
-        reporter.phase("taking it out of the ledger", None);
+        let before = self.extent().await?;
         let work = self.erase(subject.clone(), texts.people.clone(), reason, reporter);
         let erased = self.recorded(work).await?;
         self.ledger_step(|ledger| ledger.compact()).await?;
+        let removed = self.removed(&erased, before).await?;
+        reporter.phase("looking whether anything is left", None);
+        let found = self.verify_forgotten(&subject, &texts).await?;
+        let told = told(&subject, &removed, &texts, &found);
+        self.end_forget(&subject.to_string(), erased.audit, removed, &found).await?;
+        Ok(told)
+    }
+
+    /// Statements of the graph and documents of the index.
+    async fn extent(&self) -> Result<(u64, u64)> {
         let graph = self.graph();
-        let after = (self.blocking(move || Ok(graph.len()?)).await?, self.index().coverage().documents);
-        let removed = json!({
+        let statements = self.blocking(move || Ok(graph.len()? as u64)).await?;
+        Ok((statements, self.index().coverage().documents))
+    }
+
+    /// How much was removed where.
+    async fn removed(&self, erased: &Erased, before: (u64, u64)) -> Result<Value> {
+        let after = self.extent().await?;
+        Ok(json!({
             "items": erased.items, "people": erased.people, "statements": before.0.saturating_sub(after.0),
             "documents": before.1.saturating_sub(after.1), "summaries": erased.written, "answers": erased.messages,
             "jobs": erased.jobs, "recorded_documents": erased.recorded,
-        });
-        reporter.phase("looking whether anything is left", None);
-        let found = self.verify_forgotten(&subject, &texts).await?;
-        let (verified, counts, audit) = (found.left.is_empty(), removed.clone(), erased.audit);
-        self.ledger_step(move |ledger| ledger.end_forget(audit, &counts, verified)).await?;
+        }))
+    }
+
+    /// Records how it ended; an error if something is left.
+    async fn end_forget(&self, subject: &str, audit: i64, removed: Value, found: &Verification) -> Result<()> {
+        let verified = found.left.is_empty();
+        self.ledger_step(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
         match found.left.first() {
-            None => Ok(told(&subject, removed, &texts, &found)),
+            None => Ok(()),
             Some(place) => Err(Error::internal(format!(
-                "{subject} was forgotten, but its text is still in {place}; remove what holds it there, then forget it \
-                 again"
+                "{subject} was forgotten, but it is still in {place}; remove what holds it there, then forget it again"
             ))),
         }
     }
@@ -110,13 +133,14 @@ impl Engine {
         people: Vec<String>,
         reason: Option<String>,
         reporter: &Reporter,
-    ) -> Result<backstory_store::ledger::Erased> {
-        let (engine, of, gone) = (self.clone(), subject.clone(), people.clone());
+    ) -> Result<Erased> {
+        reporter.phase("taking it out of the ledger", None);
+        let (engine, of) = (self.clone(), subject.clone());
         let erased = self
             .blocking(move || {
                 // A sync that was stopped may still be writing.
                 let _nobody_reads = engine.reading();
-                let erased = engine.ledger().forget(&of, &gone, reason.as_deref(), Timestamp::now())?;
+                let erased = engine.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
                 if let Subject::Project(project) = &of {
                     engine.drop_clone(project)?;
                     engine.forget_identities()?;
@@ -124,44 +148,47 @@ impl Engine {
                 Ok(erased)
             })
             .await?;
-        self.forget_origins();
-        self.forget_discussions();
-        if let Subject::Project(_) = subject {
-            self.link_people().await?;
-        }
-        // From here on nobody finds it, while what lies on the disk is made anew.
-        self.catch_up(None).await?;
-        self.ledger_step(move |ledger| ledger.sweep(&subject, &people, Timestamp::now())).await?;
-        self.rebuild_graph(reporter).await?;
-        self.rebuild_index(reporter).await?;
-        self.refresh_links().await?;
+        self.make_anew_without(Some(subject), reporter).await?;
         Ok(erased)
     }
 
-    /// What a person means by a reference.
-    async fn forget_subject(&self, reference: &str) -> Result<Subject> {
-        let subject = subject::parse(reference)?;
-        let Subject::Thread(id) = &subject else { return Ok(subject) };
-        // Where issues and merge requests share their numbers, it is the one that there is, or was.
+    /// Brings memory, graph and index to what the ledger has left, on the disk too.
+    async fn make_anew_without(&self, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
+        self.forget_origins();
+        self.forget_discussions();
+        self.link_people().await?;
+        // From here on nobody finds it, while what lies on the disk is made anew.
+        self.catch_up(None).await?;
+        self.ledger_step(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
+        self.rebuild_graph(reporter).await?;
+        self.rebuild_index(reporter).await?;
+        self.refresh_links().await
+    }
+
+    /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.
+    async fn to_forget(&self, reference: &str) -> Result<Target> {
+        let target = subject::parse(reference)?;
+        let Target::Kept(Subject::Thread(id)) = &target else { return Ok(target) };
         let (engine, id) = (self.clone(), id.clone());
         self.blocking(move || {
-            let twin = Subject::Thread(id.twin());
+            let is_known = |id: &ThreadId| {
+                let is_there = engine.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+                Ok::<_, Error>(is_there || engine.ledger().is_forgotten(&Subject::Thread(id.clone()))?)
+            };
             let shares = engine.syntax_of(&id.project)?.0.shares_numbers();
-            let there = |kind: ThreadKind, key: &str| engine.ledger().item(&id.project, kind.into(), key);
-            let own = Subject::Thread(id.clone());
-            if !shares || engine.ledger().is_forgotten(&own)? || there(id.kind, &id.short())?.is_some() {
-                return Ok(own);
-            }
-            let of_twin = id.twin();
-            let is_twin = engine.ledger().is_forgotten(&twin)? || there(of_twin.kind, &of_twin.short())?.is_some();
-            Ok(if is_twin { twin } else { own })
+            let is_twin = shares && !is_known(&id)? && is_known(&id.twin())?;
+            Ok(Target::Kept(Subject::Thread(if is_twin { id.twin() } else { id })))
         })
         .await
     }
 
     /// Refuses what is not there, and a project that the next sync would read again.
-    async fn check_subject(&self, subject: &Subject) -> Result<()> {
-        if let Subject::Project(project) = subject
+    async fn check_target(&self, target: Target) -> Result<Target> {
+        let subject = match target {
+            Target::Kept(subject) => subject,
+            Target::Person(username) => return Ok(Target::Person(self.check_person(&username).await?)),
+        };
+        if let Subject::Project(project) = &subject
             && self.settings().projects().any(|(_, known)| known == project)
         {
             return Err(Error::new(
@@ -186,7 +213,7 @@ impl Engine {
             })
             .await?;
         if known {
-            return Ok(());
+            return Ok(Target::Kept(subject));
         }
         let message =
             format!("there is no {subject} here; check the reference ('backstory status' lists the projects)");
@@ -204,7 +231,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     }
 }
 
-fn told(subject: &Subject, removed: Value, texts: &Texts, found: &Verification) -> Value {
+fn told(subject: &Subject, removed: &Value, texts: &Texts, found: &Verification) -> Value {
     json!({
         "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": removed,
         "verified": {

@@ -1,10 +1,10 @@
 //! What is to be forgotten: what a reference means, what its texts are, and whom only they name.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use backstory_model::{
     entity::{Item, ItemKind},
-    id::NodeId,
+    id::{NodeId, is_username},
 };
 use backstory_store::{
     ledger::{StoredItem, Subject},
@@ -43,15 +43,25 @@ pub(super) struct Texts {
     pub(super) people: Vec<String>,
 }
 
+/// What is to be forgotten.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// Something that is not kept.
+    Kept(Subject),
+    /// A person, by user name, whose name is replaced.
+    Person(String),
+}
+
 /// What a reference means.
-pub(super) fn parse(reference: &str) -> Result<Subject> {
+pub(super) fn parse(reference: &str) -> Result<Target> {
     let reference = reference.trim();
     match reference.parse() {
-        Ok(NodeId::Thread(id)) => Ok(Subject::Thread(id)),
-        Ok(NodeId::Project(project)) => Ok(Subject::Project(project)),
+        Ok(NodeId::Thread(id)) => Ok(Target::Kept(Subject::Thread(id))),
+        Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
+        Ok(NodeId::Person(username)) if is_username(&username) => Ok(Target::Person(username)),
         _ => Err(Error::invalid(format!(
-            "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, or a \
-             project as group/project",
+            "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, a \
+             project as group/project, or a person as @user",
             reference.chars().take(80).collect::<String>()
         ))),
     }
@@ -60,23 +70,18 @@ pub(super) fn parse(reference: &str) -> Result<Subject> {
 impl Engine {
     /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
     pub(super) fn texts_of(&self, subject: &Subject) -> Result<Texts> {
-        let (mut windows, mut named) = (Vec::new(), HashSet::new());
+        let mut windows = Vec::new();
         self.each_stored(|item, json| {
             if is_of(item, subject) {
                 windows_of(json, &mut windows);
-                names_in(json, &mut named);
             }
         })?;
         let candidates = spread(windows, CANDIDATES);
-        let mut people = self.people_named(&named)?;
         let mut found = Found { pieces: Pieces::new(candidates.iter().map(String::as_str)), ..Found::default() };
-        self.each_stored(|item, json| {
-            if !is_of(item, subject) && item.kind != ItemKind::Person {
-                let mut names = HashSet::new();
-                names_in(json, &mut names);
-                people.retain(|(_, username)| !names.contains(username));
-                found
-                    .look(&format!("{}{}", item.project, shown_key(item)), item.payload.as_deref().unwrap_or_default());
+        self.each_stored(|item, _| {
+            if !is_of(item, subject) {
+                let name = format!("{}{}", item.project, shown_key(item));
+                found.look(&name, item.payload.as_deref().unwrap_or_default());
             }
         })?;
         self.each_file(subject, |id, text| found.look(id, text.as_bytes()))?;
@@ -84,12 +89,36 @@ impl Engine {
         Ok(Texts {
             pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
             shared: found.items.into_iter().take(NAMED).collect(),
-            people: people.into_iter().map(|(key, _)| key).collect(),
+            people: self.people_only_in(|item| is_of(item, subject))?,
         })
     }
 
+    /// Keys of the profiles of those whom some items name and no others do.
+    pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
+        let mut people: BTreeMap<String, (String, bool)> = BTreeMap::new();
+        for item in self.ledger().items_of(ItemKind::Person)? {
+            if let Item::Person(person) = self.parse(&item)? {
+                people.insert(person.username, (item.key, false));
+            }
+        }
+        let mut kept = BTreeSet::new();
+        self.each_stored(|item, json| {
+            if item.kind == ItemKind::Person {
+                return;
+            }
+            let goes = is_gone(item);
+            each_string(json, &mut |text| match people.get_mut(text) {
+                Some((_, named)) if goes => *named = true,
+                Some(_) if !kept.contains(text) => drop(kept.insert(text.to_owned())),
+                _ => {}
+            });
+        })?;
+        let only = people.into_iter().filter(|(username, (_, named))| *named && !kept.contains(username));
+        Ok(only.map(|(_, (key, _))| key).collect())
+    }
+
     /// Shows every object that there is, with its payload as JSON.
-    fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
+    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
         let mut seq = 0;
         loop {
             let items = self.ledger().changes_after(seq, BATCH)?;
@@ -118,19 +147,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// Keys and user names of the profiles of those whose user names are among these.
-    fn people_named(&self, named: &HashSet<String>) -> Result<Vec<(String, String)>> {
-        let mut found = Vec::new();
-        for item in self.ledger().items_of(ItemKind::Person)? {
-            if let Item::Person(person) = self.parse(&item)?
-                && named.contains(&person.username)
-            {
-                found.push((item.key, person.username));
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -172,7 +188,8 @@ fn shown_key(item: &StoredItem) -> String {
 /// A piece of the beginning, the middle and the end of everything that people wrote.
 fn windows_of(json: &Value, windows: &mut Vec<String>) {
     match json {
-        Value::Object(map) => {
+        // What the forge notes by itself is the same everywhere.
+        Value::Object(map) if map.get("system") != Some(&Value::Bool(true)) => {
             for (name, value) in map {
                 match value {
                     Value::String(text) if WRITTEN.contains(&name.as_str()) => {
@@ -205,16 +222,13 @@ fn window(text: &str, from: usize) -> Option<String> {
     piece.filter(|piece| telling(piece)).find_map(|piece| String::from_utf8(piece.to_vec()).ok())
 }
 
-/// Every string, of which some are user names.
-fn names_in(json: &Value, names: &mut HashSet<String>) {
-    const LONGEST_NAME: usize = 255;
+/// Shows every string, of which some are user names.
+fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
     match json {
-        Value::String(text) if text.len() <= LONGEST_NAME => {
-            names.insert(text.clone());
-        }
-        Value::Array(values) => values.iter().for_each(|value| names_in(value, names)),
-        Value::Object(map) => map.values().for_each(|value| names_in(value, names)),
-        _ => {}
+        Value::String(text) => show(text),
+        Value::Array(values) => values.iter().for_each(|value| each_string(value, show)),
+        Value::Object(map) => map.values().for_each(|value| each_string(value, show)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -56,7 +56,8 @@ impl Engine {
         self.blocking(move || engine.look_everywhere(&Pieces::new(pieces.iter().map(String::as_str)), found)).await
     }
 
-    fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
+    /// Looks for pieces in the ledger, the graph and the files.
+    pub(super) fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
         let mut holder = None;
         self.ledger().each_text(|table, text| {
             holder = pieces.within(text).next().map(|_| table);

@@ -83,12 +83,12 @@ impl Ledger {
         Ok(erased)
     }
 
-    /// Takes out the marks that the objects of something, and people of these keys, are gone, once every projection has
-    /// seen them. The log keeps its last number.
+    /// Takes out the marks that objects are gone: those of something, if it is given, and of people that are known from
+    /// nowhere any more; once every projection has seen them. The log keeps its last number.
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn sweep(&self, subject: &Subject, people: &[String], at: Timestamp) -> Result<(), LedgerError> {
+    pub fn sweep(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An object that never was takes the log's last number, so that no number is given twice.
@@ -98,20 +98,13 @@ impl Ledger {
              ON CONFLICT DO UPDATE SET seq = excluded.seq, fetched_at = excluded.fetched_at",
             [at.as_millisecond()],
         )?;
-        tx.execute(
-            "DELETE FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NULL",
-            params![subject.project(), subject.thread()],
-        )?;
-        if let Subject::Project(_) = subject {
-            // Whoever is gone now is known from nowhere else.
-            tx.execute("DELETE FROM items WHERE project = '' AND kind = 'identity' AND payload IS NULL", [])?;
-        }
-        for key in people {
+        if let Some(subject) = subject {
             tx.execute(
-                "DELETE FROM items WHERE project = '' AND kind = 'person' AND key = ?1 AND payload IS NULL",
-                [key],
+                "DELETE FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NULL",
+                params![subject.project(), subject.thread()],
             )?;
         }
+        tx.execute("DELETE FROM items WHERE kind IN ('person', 'identity') AND payload IS NULL", [])?;
         tx.commit()?;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
+mod aliases;
 mod chats;
 mod erase;
 mod forgotten;
@@ -204,7 +205,8 @@ impl Ledger {
     }
 
     /// Stores a page and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
-    /// number; so storing the same page again changes nothing. What was forgotten is left out.
+    /// number; so storing the same page again changes nothing. What was forgotten is left out, and
+    /// people who were have their aliases.
     ///
     /// # Errors
     /// Nothing of the page is stored.
@@ -212,12 +214,12 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
-        let keeps_out = erase::keeps_out(&tx)?;
+        let (keeps_out, aliases) = (erase::keeps_out(&tx)?, aliases::aliases(&tx)?);
         for item in &page.items {
             if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
                 continue;
             }
-            if upsert(&tx, item, page.fetched_at)? {
+            if upsert(&tx, &aliases::aliased(item, &aliases), page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
             }
         }
@@ -367,6 +369,25 @@ impl Ledger {
         ))?;
         let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
         statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
+    }
+
+    /// Objects of a kind of a project that are not gone and that changed last before a time, ordered by key.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn unchanged_since(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        before: Timestamp,
+    ) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items
+             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL ORDER BY key"
+        ))?;
+        let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
     }
 
     /// Keys of the objects of a kind of a project that are not gone, in order.

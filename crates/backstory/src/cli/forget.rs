@@ -24,16 +24,21 @@ const AUDIT: &str = include_str!("../../../../queries/graphql/audit.graphql");
 /// is not read again. Afterwards pieces of its texts are looked for everywhere, and the command fails if one is left. Texts
 /// of others that mention or quote it stay as they are; the output names them. A project must not stand in the
 /// configuration any more.
+///
+/// Of a person, an alias takes the place of the name wherever the forge names them or somebody mentions them as @name, now
+/// and in whatever is read later; only a keyed hash tells who it is. What they wrote stays. Commits and files keep the names
+/// and addresses that they have, as the clones do.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
   backstory forget group/project#12 --reason 'a customer asked for it'
   backstory forget group/project!7
   backstory forget group/project
+  backstory forget @user
   backstory forget --undo group/project#12
   backstory forget --list")]
 pub(super) struct Args {
-    /// An issue or merge request, group/project#12 or group/project!7, or a project, group/project
+    /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user
     #[arg(value_name = "REF", required_unless_present = "list", conflicts_with = "list")]
     reference: Option<String>,
     /// Why; it is kept on record
@@ -87,8 +92,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         if args.json {
             return Ok(session.terminal.json(&entry)?);
         }
-        let subject = plain(&entry.subject);
-        return Ok(session.terminal.line(format_args!("{subject} may be read again; the next sync does it"))?);
+        let (subject, how) =
+            (plain(&entry.subject), if entry.kind == "person" { "'backstory sync --full'" } else { "the next sync" });
+        return Ok(session.terminal.line(format_args!("{subject} may be read again; {how} does it"))?);
     }
     let Begun { forget } = client.run(Operation::named(FORGET, "Forget"), variables).await?;
     let summary = task::follow(&client, forget).await?;
@@ -114,6 +120,9 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
         thousands(count("bytes")),
     ))?;
     let others: Vec<&str> = summary["also_in"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if let Some(stays) = summary["stays"].as_str() {
+        terminal.note(stays);
+    }
     if !others.is_empty() {
         terminal.note(format_args!("others say some of the same, and stay: {}", plain(&others.join(", "))));
     }

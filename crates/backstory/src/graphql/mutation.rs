@@ -141,24 +141,24 @@ impl Mutation {
     }
 
     /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
-    /// and is not read again. The task's summary tells what was removed and where it was looked for afterwards; the task
+    /// and is not read again. Of a person an alias takes the place, now and in what is read later; what they wrote stays. The task's summary tells what was removed and where it was looked for afterwards; the task
     /// fails if something is left.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn forget(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7` or `acme/shop`")] reference: String,
+        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<Task> {
         Ok(loaders::engine(ctx)?.start_forget(&reference, reason).await?.into())
     }
 
-    /// Lets the next sync read again what was forgotten; the record of that.
+    /// Lets the next sync read again what was forgotten, of a person the next full one; the record of that.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn undo_forget(
         &self,
         ctx: &Context<'_>,
-        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7` or `acme/shop`")] reference: String,
+        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<AuditEntry> {
         Ok(loaders::engine(ctx)?.undo_forget(&reference, reason).await?.into())
