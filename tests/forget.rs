@@ -1,12 +1,16 @@
 //! Forgetting: what was forgotten is nowhere any more, stays away, and everything else is as if it had never been there.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+};
 
 use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Forge, Sandbox},
+    support::{Forge, Sandbox, signal},
 };
 
 const SECOND: &str = "acme/shop#2";
@@ -113,7 +117,7 @@ fn what_is_left_somewhere_is_named() {
     fs::write(&stray, "they said: The order tables outgrew MySQL: the nightly report locks them for minutes.").unwrap();
     let refused = sandbox.run(&["forget", SECOND]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("it is still in data/notes.txt; remove"), "{refused:?}");
+    assert!(refused.stderr.contains("pieces of its text are still in data/notes.txt; remove"), "{refused:?}");
     let listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
     assert_eq!(listed[0]["verified"], false, "{listed}");
     // It is forgotten all the same.
@@ -173,7 +177,7 @@ fn what_cannot_be_forgotten_is_refused() {
 }
 
 #[test]
-fn a_server_forgets_and_refuses_what_a_webhook_would_bring_back() {
+fn a_server_forgets_while_it_makes_vectors() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let _server = sandbox.serve();
@@ -320,4 +324,30 @@ fn what_is_closed_and_old_is_not_kept_until_it_changes() {
     sandbox.configure("");
     sandbox.run(&["sync", "--full"]).ok();
     assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn one_that_was_cut_off_is_told_and_done_again() {
+    let forge = Forge::start();
+    let whole = Sandbox::synced(&forge);
+    forget(&whole, SECOND);
+    let expected = digest(&whole);
+    for phase in ["taking it out of the ledger", "graph", "looking whether anything is left"] {
+        let sandbox = Sandbox::synced(&forge);
+        let mut child = sandbox.spawn(&["forget", SECOND]);
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let reached = said.lines().any(|line| line.unwrap().starts_with(phase));
+        signal(child.id(), "KILL");
+        child.wait().unwrap();
+        assert!(reached, "{phase}");
+        let listed = sandbox.run(&["forget", "--list"]).ok();
+        if listed.stdout.contains("not ended") {
+            assert!(listed.stderr.contains("forgetting acme/shop#2 was cut off"), "{listed:?}");
+        }
+        sandbox.run(&["forget", SECOND]).ok();
+        assert_eq!(sandbox.run(&["stats"]).ok().stderr, "");
+        sandbox.run(&["sync", "--full"]).ok();
+        assert_eq!(digest(&sandbox), expected, "{phase}");
+        assert!(!is_on_disk(&sandbox.data(), SAID), "{phase}");
+    }
 }

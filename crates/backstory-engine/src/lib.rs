@@ -118,6 +118,12 @@ impl Engine {
         let directory = data_dir.to_owned();
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
+        for unfinished in ledger.unfinished_forgets()? {
+            notices.push(format!(
+                "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
+                 forgets it too"
+            ));
+        }
         let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
         let (index, known) = open_index(&indexes, tag, ledger.last_seq()?, &mut notices).await?;
         if let Some(old) = index.model_changed() {

@@ -164,7 +164,7 @@ impl Engine {
         let secrets =
             || self.settings().forges.iter().filter(|forge| forge.kind == kind && forge.webhook_secret.is_some());
         if secrets().next().is_none() {
-            let message = format!("no [[forge]] of this kind names the variable of a secret as webhook_secret_env");
+            let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         let knows = |forge: &&Forge| {

@@ -122,7 +122,7 @@ impl Engine {
         match found.left.first() {
             None => Ok(()),
             Some(place) => Err(Error::internal(format!(
-                "{subject} was forgotten, but it is still in {place}; remove what holds it there, then forget it again"
+                "{subject} was forgotten, but pieces of its text are still in {place}; remove what holds them there"
             ))),
         }
     }

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::{Ledger, LedgerError, time, to_i64};
 
+/// Most of those named whose forgetting never ended.
+const MOST_UNFINISHED: i64 = 10;
+
 /// Kind of what is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgottenKind {
@@ -179,6 +182,21 @@ impl Ledger {
             params![audit, counts.to_string(), verified],
         )?;
         Ok(())
+    }
+
+    /// Subjects of which forgetting began and never ended, as in the record.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn unfinished_forgets(&self) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT DISTINCT subject FROM audit AS begun WHERE action = 'forget' AND verified IS NULL AND NOT EXISTS (
+                SELECT 1 FROM audit AS ended WHERE ended.id > begun.id AND ended.subject = begun.subject
+                AND (ended.verified IS NOT NULL OR ended.action = 'undo'))
+             ORDER BY subject LIMIT ?1",
+        )?;
+        Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// What was forgotten or taken off the list, newest first, at most `limit`.

@@ -110,6 +110,9 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     let subject = plain(summary["subject"].as_str().unwrap_or_default());
     terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
     let count = |name: &str| verified[name].as_u64().unwrap_or(0);
+    if count("pieces") == 0 {
+        return Ok(terminal.line("There was no text of its own that could be looked for afterwards")?);
+    }
     let pieces = counted(count("pieces"), "piece", "pieces");
     terminal.line(format_args!(
         "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and {} \
