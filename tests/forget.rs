@@ -351,3 +351,22 @@ fn one_that_was_cut_off_is_told_and_done_again() {
         assert!(!is_on_disk(&sandbox.data(), SAID), "{phase}");
     }
 }
+
+#[test]
+fn a_number_of_github_means_whichever_has_it() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::github(&forge);
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "acme/shop#101");
+    assert_eq!(told["subject"], "acme/shop!101", "{told:#}");
+    let without = digest(&sandbox);
+    for how in [&["sync"][..], &["sync", "--full"], &["rebuild"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    is_sound(&sandbox);
+    let undone = sandbox.run(&["forget", "--undo", "acme/shop#101"]).ok().stdout;
+    assert!(undone.starts_with("acme/shop!101 may be read again"), "{undone}");
+    sandbox.run(&["sync"]).ok();
+    assert_ne!(digest(&sandbox), without);
+}
