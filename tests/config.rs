@@ -110,6 +110,14 @@ fn project_paths_must_be_paths_and_stand_once() {
 }
 
 #[test]
+fn retention_is_bounded() {
+    check_behind(
+        "[retention]\ndays = 40000",
+        &expect!["backstory.toml:8: days is 40000; it must be 0 (for ever) to 36500"],
+    );
+}
+
+#[test]
 fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[serach]\nranking = \"rrf\"",

@@ -32,6 +32,7 @@ const COMMANDS: [&[&str]; 8] = [
     &["serve", "--listen", "127.0.0.1:0"],
 ];
 
+#[expect(clippy::disallowed_methods, reason = "whoever tests says how long")]
 fn kills() -> usize {
     std::env::var("BACKSTORY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL)
 }
@@ -81,7 +82,7 @@ impl World {
             4 => self.forge.edit_description(thread, &format!("Described in turn {turn}; closes #1.")),
             _ => {
                 self.repository.write("turn.rs", format!("fn turn_{turn}() {{}}\n"));
-                self.repository.commit(&format!("Turn {turn}"));
+                self.repository.commit(format!("Turn {turn}"));
             }
         }
     }

@@ -16,6 +16,7 @@ mod context;
 mod durability;
 mod embed;
 mod enrich;
+mod forget;
 mod github;
 mod graphql;
 mod links;

@@ -155,7 +155,7 @@ impl Soak {
                 self.api(Method::DELETE, &format!("{kind}/{iid}/notes/{id}"), Value::Null).await;
                 self.count("deleted notes");
             }
-            _ if turn % 3 == 0 => {
+            _ if turn.is_multiple_of(3) => {
                 self.threads.retain(|known| *known != thread);
                 self.notes.retain(|(of, _)| *of != thread);
                 self.api(Method::DELETE, &path, Value::Null).await;
@@ -264,6 +264,11 @@ impl Drop for Soak {
 }
 
 #[tokio::test]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "whoever tests says how long, and reads how it went"
+)]
 async fn a_server_under_fire_ends_with_the_graph_of_a_first_sync() {
     let Some(replay) = Replay::start(&["--limit", "300"]) else { return };
     let seconds = std::env::var("BACKSTORY_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(USUAL);

@@ -108,6 +108,22 @@ fn a_webhook_tells_that_something_is_gone() {
 }
 
 #[test]
+fn a_webhook_does_not_bring_back_what_was_forgotten() {
+    let forge = Forge::start();
+    let sandbox = hooked(&forge);
+    sandbox.run(&["forget", "acme/shop#2"]).ok();
+    let before = digest(&sandbox);
+    let server = sandbox.serve();
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
+    forge.asked();
+    assert_eq!(Hooks::of(&server).accepted("one", &note_on_issue(2)), "queued");
+    eventually("the end of the job", || told(&sandbox) == ["refetch #2 succeeded"]);
+    assert_eq!(forge.asked(), Vec::<String>::new(), "it is not even fetched");
+    assert_eq!(digest(&sandbox), before);
+}
+
+#[test]
 fn a_webhook_that_is_not_genuine_does_nothing() {
     let forge = Forge::start();
     let sandbox = hooked(&forge);

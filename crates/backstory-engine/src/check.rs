@@ -152,6 +152,12 @@ impl Engine {
         let status = self.sync_status(1).await?;
         let mut problems = Vec::new();
         for project in status.projects {
+            let path = project.project.clone();
+            // Where something newer was forgotten or is not kept, the cursor is beyond what is left.
+            let forgotten = self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?;
+            if self.settings().retention.closed.is_some() || !forgotten.is_empty() {
+                continue;
+            }
             let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();
             let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
             // Where there is one list of both, its cursor stands for both.

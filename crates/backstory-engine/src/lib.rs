@@ -12,6 +12,7 @@ mod embedding;
 pub mod enrich;
 pub mod error;
 pub mod eval;
+pub mod forget;
 mod links;
 pub mod llm;
 mod project;
@@ -124,6 +125,12 @@ impl Engine {
         let directory = data_dir.to_owned();
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
+        for unfinished in ledger.unfinished_forgets()? {
+            notices.push(format!(
+                "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
+                 forgets it too"
+            ));
+        }
         let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
         let restored = data_dir.join(RESTORED);
         let newest = if restored.exists() { None } else { Some(ledger.last_seq()?) };

@@ -209,7 +209,7 @@ impl Engine {
     }
 
     /// The documents of one issue or merge request and its discussions; none if it is gone or cannot be read.
-    fn thread_documents(&self, items: &[StoredItem]) -> Vec<document::Document> {
+    pub(crate) fn thread_documents(&self, items: &[StoredItem]) -> Vec<document::Document> {
         let own = items.iter().find(|item| {
             matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Commit | ItemKind::File)
         });

@@ -53,7 +53,7 @@ impl Engine {
         Ok(task)
     }
 
-    async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
+    pub(crate) async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
         reporter.phase("graph", None);
         let _one_at_a_time = self.0.projecting.lock().await;
         let directory = prepare(&self.0.graphs)?;
@@ -70,7 +70,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
+    pub(crate) async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
         let directory = prepare(&self.0.indexes)?;
         let tag = self.model_tag();

@@ -112,6 +112,13 @@ impl Default for Schedule {
     }
 }
 
+/// What is not kept although the forge has it. Everything is, unless it is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Closed and merged threads that have not changed for so long leave, until they do.
+    pub closed: Option<SignedDuration>,
+}
+
 /// Which links that nobody stated are told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Links {
@@ -148,6 +155,8 @@ pub struct Settings {
     pub schedule: Schedule,
     /// What replaces secrets, and which texts it leaves.
     pub redactor: Redactor,
+    /// What is not kept.
+    pub retention: Retention,
 }
 
 impl Settings {

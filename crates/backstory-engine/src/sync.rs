@@ -1,6 +1,7 @@
 //! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
 
 mod project;
+mod retention;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use backstory_sources::{
     forge::{self, Client},
     git::Cancel,
 };
-use backstory_store::ledger::Changes;
+use backstory_store::ledger::{Changes, Subject};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -62,6 +63,7 @@ struct Report {
     refetched: u64,
     confidential: u64,
     gone: u64,
+    retired: u64,
     redactions: BTreeMap<String, u64>,
     requests: u64,
     retries: u64,
@@ -76,11 +78,15 @@ struct Report {
 impl Report {
     fn json(&self) -> Value {
         let changes: BTreeMap<&str, u64> = self.changes.0.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-        json!({
+        let mut told = json!({
             "changed": changes, "discussions_refetched": self.refetched, "confidential_left_out": self.confidential,
             "gone": self.gone, "redactions": self.redactions, "requests": self.requests, "retries": self.retries,
             "projects": self.projects, "repositories": self.repositories,
-        })
+        });
+        if self.retired > 0 {
+            told["retired"] = json!(self.retired);
+        }
+        told
     }
 }
 
@@ -136,6 +142,10 @@ impl Engine {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
             for project in forge.projects.iter().filter(|project| wanted(project)) {
+                if self.is_forgotten(project).await? {
+                    failed = failed.or(Some(forgotten(project)));
+                    continue;
+                }
                 let result = ProjectSync::new(self, forge, &client, project, reporter, report).run(request.scope).await;
                 let metrics = client.metrics();
                 report.requests = requests + metrics.requests;
@@ -159,7 +169,7 @@ impl Engine {
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
         failed.map_or(Ok(()), Err).and(read)?;
-        if report.changes.total() > 0 {
+        if report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
@@ -232,6 +242,11 @@ impl Engine {
         Ok(forges)
     }
 
+    async fn is_forgotten(&self, project: &str) -> Result<bool> {
+        let subject = Subject::Project(project.to_owned());
+        self.ledger_step(move |ledger| ledger.is_forgotten(&subject)).await
+    }
+
     async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
         let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
         let mut failed = None;
@@ -279,6 +294,14 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
+}
+
+fn forgotten(project: &str) -> Error {
+    let message = format!(
+        "{project} was forgotten, so it is not read; take it out of the configuration, or let it be read again with \
+         'backstory forget --undo {project}'"
+    );
+    Error::new(ErrorKind::Configuration, message)
 }
 
 pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {

@@ -25,6 +25,8 @@ pub enum TaskKind {
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
+    /// Takes something out of all stores for good.
+    Forget,
 }
 
 impl TaskKind {
@@ -35,6 +37,7 @@ impl TaskKind {
             Self::Embed => "embed",
             Self::Rebuild => "rebuild",
             Self::Enrich => "enrich",
+            Self::Forget => "forget",
         }
     }
 }
@@ -145,7 +148,8 @@ impl Tasks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a task. One of the same kind that is at work is in the way, unless `force` stops it.
+    /// Starts a task. One of the same kind that is at work is in the way, unless `force` stops it. Forgetting is in the way
+    /// of everything, and everything but embedding in its way.
     pub(crate) fn start<F>(
         &self,
         kind: TaskKind,
@@ -159,11 +163,18 @@ impl Tasks {
         let mut entries = self.lock();
         let running = entries.tasks.values().find(|(task, _)| {
             let task = task.borrow();
-            task.kind == kind && task.status == TaskStatus::Running
+            let alone = task.kind == TaskKind::Forget || kind == TaskKind::Forget;
+            (task.kind == kind || alone) && task.status == TaskStatus::Running
         });
         if let Some((task, abort)) = running {
-            if !force {
-                let since = task.borrow().started_at;
+            let (other, since) = (task.borrow().kind, task.borrow().started_at);
+            // Embedding goes on from where it was stopped.
+            let gives_way = other == TaskKind::Embed && kind == TaskKind::Forget;
+            if (other != kind || other == TaskKind::Forget) && !gives_way {
+                let message = format!("{} has been running since {since:.0}; wait for it to end", other.as_str());
+                return Err(Error::new(ErrorKind::Conflict, message));
+            }
+            if !force && !gives_way {
                 return Err(Error::new(
                     ErrorKind::Conflict,
                     format!(

@@ -220,9 +220,10 @@ impl Engine {
             self.schedule().await?;
             let now = Timestamp::now();
             let due = self.ledger_step(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
-            // A sync that somebody started by hand is in the way; it ends sooner or later.
-            let is_free =
-                !self.all_tasks().iter().any(|task| task.status == TaskStatus::Running && task.kind == TaskKind::Sync);
+            // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
+            let in_the_way = [TaskKind::Sync, TaskKind::Forget];
+            let is_free = !(self.all_tasks().iter())
+                .any(|task| task.status == TaskStatus::Running && in_the_way.contains(&task.kind));
             match due.into_iter().next().filter(|_| is_free) {
                 Some(job) => self.do_whole(job, stop).await?,
                 None if self.wait(stop).await => {}

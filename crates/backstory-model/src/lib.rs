@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a file, opens a socket, knows a store or is async.
 
+pub mod alias;
 pub mod answer;
 pub mod chunk;
 pub mod classify;

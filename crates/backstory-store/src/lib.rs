@@ -5,3 +5,4 @@ pub mod generations;
 pub mod graph;
 pub mod index;
 pub mod ledger;
+pub mod scan;

@@ -139,19 +139,12 @@ impl Config {
                 base_url: rerank.base_url,
                 api_key: rerank_key.secret.clone(),
             }),
-            llm: file.llm.map(|llm| llm::Settings {
-                provider: llm.provider,
-                model: llm.model,
-                base_url: llm.base_url,
-                api_key: llm_key.secret.clone(),
-                timeout: llm.timeout,
-                max_tokens: llm.max_tokens,
-                daily_tokens: llm.daily_tokens,
-            }),
+            llm: file.llm.map(|llm| model(llm, &llm_key)),
             snapshots: file.snapshots,
             links: file.links,
             schedule: file.schedule,
             redactor: Redactor::new(file.allowed),
+            retention: file.retention,
         };
         Ok(Self {
             digest: sha256_hex(&text),
@@ -233,6 +226,18 @@ impl Config {
         Err(Failure::usage(format!(
             "the project {project} is neither configured in {path} nor a repository that was added; {hint}"
         )))
+    }
+}
+
+fn model(llm: file::Llm, key: &Credential) -> llm::Settings {
+    llm::Settings {
+        provider: llm.provider,
+        model: llm.model,
+        base_url: llm.base_url,
+        api_key: key.secret.clone(),
+        timeout: llm.timeout,
+        max_tokens: llm.max_tokens,
+        daily_tokens: llm.daily_tokens,
     }
 }
 

@@ -11,7 +11,7 @@ use backstory_sources::{
         naming::{host_and_project, of_directory, origin_of},
     },
 };
-use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry};
+use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
 use jiff::Timestamp;
 
 use crate::{
@@ -62,6 +62,12 @@ impl Engine {
                 }
                 None => told().unwrap_or_else(|| of_directory(Path::new(&address))),
             };
+            if engine.ledger().is_forgotten(&Subject::Project(project.clone()))? {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    format!("{project} was forgotten; 'backstory forget --undo {project}' lets it be read again"),
+                ));
+            }
             let forge = engine.forge_to_read(&project, &checked, origin.as_deref(), request.forge)?;
             let entry = match engine.ledger().repository(&project)? {
                 Some(known) if known.address == address => {
@@ -126,9 +132,7 @@ impl Engine {
                     return Err(engine.unknown_repository(&project));
                 }
                 let gone = engine.ledger().remove_repository(&project, Timestamp::now())?;
-                engine.forget_objects(&project);
-                engine.forget_repository_record(&project);
-                remove_clone(&engine.clone_of(&project))?;
+                engine.drop_clone(&project)?;
                 engine.forget_identities()?;
                 Ok(gone)
             })
@@ -149,13 +153,18 @@ impl Engine {
         self.blocking(move || {
             if engine.ledger().keys(&project, backstory_model::entity::ItemKind::Commit)?.is_empty() {
                 engine.ledger().remove_repository(&project, Timestamp::now())?;
-                engine.forget_objects(&project);
-                engine.forget_repository_record(&project);
-                remove_clone(&engine.clone_of(&project))?;
+                engine.drop_clone(&project)?;
             }
             Ok(())
         })
         .await
+    }
+
+    /// Removes the clone of a repository, if there is one, and what is remembered of it.
+    pub(crate) fn drop_clone(&self, project: &str) -> Result<()> {
+        self.forget_objects(project);
+        self.forget_repository_record(project);
+        remove_clone(&self.clone_of(project))
     }
 
     pub(super) fn check_address(&self, address: &str) -> Result<Address> {

@@ -167,7 +167,7 @@ impl Engine {
     }
 
     /// Held by whoever reads or removes a repository.
-    fn reading(&self) -> std::sync::MutexGuard<'_, ()> {
+    pub(crate) fn reading(&self) -> std::sync::MutexGuard<'_, ()> {
         self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 

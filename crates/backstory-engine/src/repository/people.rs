@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// Forgets the names and addresses that no commit has any more, once a repository is gone.
-    pub(super) fn forget_identities(&self) -> Result<()> {
+    pub(crate) fn forget_identities(&self) -> Result<()> {
         let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for entry in self.ledger().repositories()? {
             for key in self.ledger().keys(&entry.project, ItemKind::Commit)? {

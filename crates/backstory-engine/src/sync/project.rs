@@ -6,6 +6,7 @@ use std::{
 };
 
 use backstory_model::{
+    alias::Aliases,
     entity::ItemKind,
     id::{NodeId, ThreadId, ThreadKind},
 };
@@ -13,7 +14,7 @@ use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
     redact::{Redactions, Redactor},
 };
-use backstory_store::ledger::{Changes, Cursor, NewItem, Page, StoredItem};
+use backstory_store::ledger::{Changes, Cursor, Ledger, NewItem, Page, StoredItem};
 use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -40,14 +41,20 @@ const CLOCK_SKEW: Duration = Duration::from_secs(5);
 
 /// The sync of one project.
 pub(super) struct ProjectSync<'a> {
-    engine: &'a Engine,
+    pub(super) engine: &'a Engine,
     forge: &'a Forge,
     client: &'a Client,
-    project: &'a str,
+    pub(super) project: &'a str,
     reporter: &'a Reporter,
-    report: &'a mut Report,
+    pub(super) report: &'a mut Report,
     /// The latest time a cursor may take, known once the forge has answered.
     cap: Option<Timestamp>,
+    /// Keys of issues and merge requests that were forgotten.
+    forgotten: HashSet<String>,
+    /// Names of people who were forgotten.
+    aliases: Aliases,
+    /// Closed threads that changed last before this are not kept; known once the forge has answered.
+    pub(super) horizon: Option<Timestamp>,
     /// What is written while the next is fetched.
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
@@ -78,6 +85,9 @@ impl<'a> ProjectSync<'a> {
             reporter,
             report,
             cap: None,
+            forgotten: HashSet::new(),
+            aliases: Aliases::default(),
+            horizon: None,
             committing: None,
             bereaved: BTreeSet::new(),
         }
@@ -85,6 +95,7 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope) -> Result<()> {
+        self.look_up_forgotten().await?;
         let read = self.read(scope).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
@@ -93,12 +104,23 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads issues and merge requests, by kind and number, again.
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
+        self.look_up_forgotten().await?;
         let read = self.read_again(threads).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
         read.and(committed)?;
         // A label or milestone may be as new as what has it.
         if self.report.changes.total() > 0 { self.project_level().await } else { Ok(()) }
+    }
+
+    /// What was forgotten need not be fetched; the ledger would not take it in. People who were are compared by their aliases,
+    /// as the ledger has them.
+    async fn look_up_forgotten(&mut self) -> Result<()> {
+        let project = self.project.to_owned();
+        let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.aliases()?));
+        let (forgotten, aliases) = self.engine.ledger_step(looked_up).await?;
+        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), aliases);
+        Ok(())
     }
 
     async fn read_bereaved(&mut self) -> Result<()> {
@@ -110,6 +132,9 @@ impl<'a> ProjectSync<'a> {
         for (kind, iid) in threads {
             let list = if *kind == ThreadKind::Issue { List::Issues } else { List::MergeRequests };
             let key = format!("{}{iid}", kind.sigil());
+            if self.forgotten.contains(&key) {
+                continue;
+            }
             let page = match self.client.thread_page(self.project, *kind, *iid).await {
                 Ok(page) => page,
                 Err(ForgeError::NotFound { .. }) => {
@@ -123,7 +148,12 @@ impl<'a> ProjectSync<'a> {
             if page.threads.is_empty() {
                 self.bury_threads(list, move |known| known == key).await?;
             }
-            for listing in page.threads {
+            self.begin_at(page.forge_time);
+            for mut listing in page.threads {
+                if self.is_too_old(&listing) {
+                    continue;
+                }
+                self.aliases.replace(&mut listing.payload);
                 match self.client.details(self.project, &listing).await {
                     Ok(details) => self.commit(vec![details], None, page.forge_time).await?,
                     Err(ForgeError::NotFound { .. }) => {
@@ -159,6 +189,7 @@ impl<'a> ProjectSync<'a> {
         for list in List::of(self.forge.kind) {
             self.threads(*list, scope).await?;
         }
+        self.retire().await?;
         // Labels and milestones are asked for again when something moved: an unchanged project costs a request a list.
         if !fresh && self.report.changes.total() > before {
             self.project_level().await?;
@@ -263,7 +294,14 @@ impl<'a> ProjectSync<'a> {
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
         let end = page.threads.last().map(position);
         let all = page.threads.len() as u64;
-        let changed = if scope == Scope::Full { page.threads } else { self.changed(page.threads).await? };
+        let mut wanted = page.threads;
+        wanted.retain(|listing| !self.forgotten.contains(&key(listing)));
+        self.begin_at(forge_time);
+        wanted.retain(|listing| !self.is_too_old(listing));
+        for listing in &mut wanted {
+            self.aliases.replace(&mut listing.payload);
+        }
+        let changed = if scope == Scope::Full { wanted } else { self.changed(wanted).await? };
         let fetching = changed.len() as u64;
         self.reporter.advance(all - fetching);
         let positions: Vec<Cursor> = changed.iter().map(position).collect();
@@ -329,7 +367,7 @@ impl<'a> ProjectSync<'a> {
     }
 
     /// Waits for what is being written.
-    async fn committed(&mut self) -> Result<()> {
+    pub(super) async fn committed(&mut self) -> Result<()> {
         if let Some(committing) = self.committing.take() {
             let committed = committing.await??;
             self.report.changes.add(&committed.changes);

@@ -1,7 +1,9 @@
 //! Conversations.
 
+use backstory_model::alias::Aliases;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde_json::Value;
 
 use super::{COMPRESSOR, Ledger, LedgerError, MAX_PAYLOAD, time, to_i64};
 
@@ -171,6 +173,39 @@ impl Ledger {
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
         Ok(self.lock().execute("DELETE FROM chats WHERE id = ?1", [id])? > 0)
     }
+}
+
+/// Gives people their aliases in everything that was said; says how many messages changed.
+pub(super) fn rewrite(tx: &Transaction<'_>, aliases: &Aliases) -> Result<u64, LedgerError> {
+    let mut statement = tx.prepare("SELECT chat, number, text, answer FROM messages")?;
+    let mut rows = statement.query([])?;
+    let mut changed = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (chat, number, text): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let packed: Option<Vec<u8>> = row.get(3)?;
+        let mut answer = match &packed {
+            Some(packed) => {
+                let json = zstd::bulk::decompress(packed, MAX_PAYLOAD).map_err(|error| damaged(chat, &error))?;
+                serde_json::from_slice(&json).unwrap_or_default()
+            }
+            None => Value::Null,
+        };
+        let (in_answer, new) = (aliases.replace(&mut answer), aliases.replace_text(&text));
+        if in_answer > 0 || new.is_some() {
+            let answer = packed.map(|_| answer.to_string().into_bytes());
+            changed.push((chat, number, new.unwrap_or(text), answer));
+        }
+    }
+    let count = changed.len() as u64;
+    for (chat, number, text, answer) in changed {
+        let packed = answer.map(|json| COMPRESSOR.with_borrow_mut(|packer| packer.compress(&json)));
+        let packed = packed.transpose().map_err(|error| damaged(chat, &error))?;
+        tx.execute(
+            "UPDATE messages SET text = ?3, answer = ?4 WHERE chat = ?1 AND number = ?2",
+            params![chat, number, text, packed],
+        )?;
+    }
+    Ok(count)
 }
 
 fn damaged(chat: i64, error: &std::io::Error) -> LedgerError {

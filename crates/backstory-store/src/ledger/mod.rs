@@ -1,6 +1,9 @@
 //! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
 
+mod aliases;
 mod chats;
+mod erase;
+mod forgotten;
 mod jobs;
 mod repositories;
 mod runs;
@@ -21,6 +24,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transac
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
+pub use erase::{Erased, REMOVED_ANSWER};
+pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use runs::{Run, RunStatus};
@@ -211,7 +216,8 @@ impl Ledger {
     }
 
     /// Stores a page and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
-    /// number; so storing the same page again changes nothing.
+    /// number; so storing the same page again changes nothing. What was forgotten is left out, and
+    /// people who were have their aliases.
     ///
     /// # Errors
     /// Nothing of the page is stored.
@@ -219,8 +225,12 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
+        let (keeps_out, aliases) = (erase::keeps_out(&tx)?, aliases::aliases(&tx)?);
         for item in &page.items {
-            if upsert(&tx, item, page.fetched_at)? {
+            if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
+                continue;
+            }
+            if upsert(&tx, &aliases::aliased(item, &aliases), page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
             }
         }
@@ -230,7 +240,9 @@ impl Ledger {
                 *changes.0.entry(ItemKind::Discussion).or_default() += gone;
             }
         }
-        if let Some((project, resource, cursor)) = &page.cursor {
+        if let Some((project, resource, cursor)) = &page.cursor
+            && !erase::is_kept_out(&tx, project, None)?
+        {
             tx.prepare_cached(
                 "INSERT INTO cursors (project, resource, updated_at, id) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, id = excluded.id, etag = NULL",
@@ -368,6 +380,25 @@ impl Ledger {
         ))?;
         let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
         statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
+    }
+
+    /// Objects of a kind of a project that are not gone and that changed last before a time, ordered by key.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn unchanged_since(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        before: Timestamp,
+    ) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items
+             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL ORDER BY key"
+        ))?;
+        let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
     }
 
     /// Keys of the objects of a kind of a project that are not gone, in order.

@@ -10,7 +10,7 @@ use backstory_model::{
     reference::Forge,
 };
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use super::{Ledger, LedgerError, MAX_PAYLOAD, ZSTD_LEVEL, bury, time};
@@ -198,9 +198,7 @@ impl Ledger {
         if came_with_forge {
             tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
         }
-        for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
-            tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
-        }
+        drop_repository(&tx, project)?;
         tx.commit()?;
         Ok(gone)
     }
@@ -354,6 +352,14 @@ impl Ledger {
         tx.commit()?;
         Ok(())
     }
+}
+
+/// Takes a repository off the list, with what is kept of its clone.
+pub(super) fn drop_repository(tx: &Transaction<'_>, project: &str) -> rusqlite::Result<()> {
+    for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
+        tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
+    }
+    Ok(())
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<RepositoryEntry> {

@@ -172,6 +172,31 @@ const MIGRATIONS: &[&str] = &["
     -- How many secrets of which kind were replaced in a payload, as JSON; NULL for none. It was a number before.
     ALTER TABLE items ADD COLUMN secrets TEXT;
     ALTER TABLE items DROP COLUMN redactions;
+    -- What somebody wanted forgotten: it is not taken in again.
+    CREATE TABLE forgotten (
+        kind    TEXT    NOT NULL CHECK (kind IN ('thread', 'project', 'person')),
+        subject TEXT    NOT NULL,                  -- acme/shop#12, acme/shop; of a person a keyed hash, hex
+        alias   TEXT,                              -- of a person: what stands in the place of their name
+        at      INTEGER NOT NULL,                  -- ms since 1970
+        reason  TEXT,
+        PRIMARY KEY (kind, subject)
+    ) STRICT, WITHOUT ROWID;
+    -- What was forgotten or taken off that list, without any of its content.
+    CREATE TABLE audit (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        at       INTEGER NOT NULL,                 -- ms since 1970
+        action   TEXT    NOT NULL CHECK (action IN ('forget', 'undo')),
+        kind     TEXT    NOT NULL,
+        subject  TEXT    NOT NULL,                 -- as in forgotten; of a person the alias
+        reason   TEXT,
+        counts   TEXT    NOT NULL DEFAULT '{}',    -- JSON: how much was removed where
+        verified INTEGER                           -- 1: nothing was found any more; 0: something was; NULL: not looked
+    ) STRICT;
+    -- The key of the hashes of people.
+    CREATE TABLE hash_key (
+        id    INTEGER PRIMARY KEY CHECK (id = 1),
+        value BLOB    NOT NULL
+    ) STRICT;
 "];
 
 /// Newest schema version this program knows.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, time, to_i64};
+use super::{Ledger, LedgerError, Subject, time, to_i64};
 use crate::index::Imprint;
 
 /// Level of compression of documents: imprints are noise, so only the ids gain.
@@ -162,6 +162,37 @@ impl Ledger {
         }
         Ok(forgotten)
     }
+}
+
+/// Takes something out of the lists of documents and commits of all states; their counts stay. Says how many documents
+/// that were.
+pub(super) fn leave_out(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+    let states: Vec<(String, String, Vec<u8>)> = tx
+        .prepare("SELECT id, commits, contents FROM index_snapshots")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut left_out = 0;
+    for (id, commits, contents) in states {
+        let damaged = |reason: String| LedgerError::Payload { item: format!("snapshot {id}"), reason };
+        let bytes = zstd::bulk::decompress(&contents, MAX_CONTENTS).map_err(|error| damaged(error.to_string()))?;
+        // What cannot be read may name it too.
+        let mut documents = unpack(&bytes).unwrap_or_default();
+        let before = documents.len();
+        documents.retain(|(document, _)| !subject.has(document));
+        let mut heads: BTreeMap<String, String> = serde_json::from_str(&commits).unwrap_or_default();
+        let projects = heads.len();
+        heads.retain(|project, _| !subject.has(project));
+        if (documents.len(), heads.len()) == (before, projects) {
+            continue;
+        }
+        left_out += (before - documents.len()) as u64;
+        let packed = zstd::bulk::compress(&pack(&documents), ZSTD_LEVEL).map_err(|error| damaged(error.to_string()))?;
+        tx.execute(
+            "UPDATE index_snapshots SET commits = ?2, contents = ?3 WHERE id = ?1",
+            params![id, serde_json::to_string(&heads).unwrap_or_default(), packed],
+        )?;
+    }
+    Ok(left_out)
 }
 
 const SELECT: &str = "SELECT id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, \

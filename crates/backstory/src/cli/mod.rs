@@ -14,6 +14,7 @@ mod embed;
 mod enrich;
 mod entity;
 mod eval;
+mod forget;
 mod history;
 mod init;
 mod jobs;
@@ -103,6 +104,7 @@ enum Command {
     Add(add::Args),
     Repos(repos::Args),
     Remove(remove::Args),
+    Forget(forget::Args),
     Status(status::Args),
     Init(init::Args),
     AuthTest(auth_test::Args),
@@ -203,6 +205,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Add(args) => add::run(session, &args).await,
         Command::Repos(args) => repos::run(session, &args).await,
         Command::Remove(args) => remove::run(session, &args).await,
+        Command::Forget(args) => forget::run(session, &args).await,
         Command::Status(args) => status::run(session, &args).await,
         Command::Init(args) => init::run(session, &args),
         Command::AuthTest(args) => auth_test::run(session, &args).await,

@@ -125,6 +125,7 @@ pub(super) fn sentence(summary: &Value) -> String {
         }
     };
     also(told("gone"), "item", "items", "gone");
+    also(told("retired"), "item", "items", "too old to be kept");
     also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
     let secrets = summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum());
     also(secrets, "secret", "secrets", "replaced");

@@ -11,7 +11,7 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    settings::{ForgeKind, Links, Ranking, Repositories, Schedule, Snapshots},
+    settings::{ForgeKind, Links, Ranking, Repositories, Retention, Schedule, Snapshots},
     snapshot::MAX_KEPT,
     sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
 };
@@ -36,6 +36,8 @@ const MAX_ANSWER_TOKENS: u32 = 32_000;
 const MAX_ANSWER_TIME: u64 = 600;
 /// Longest time between two syncs of a schedule, in days.
 const MAX_DAYS: u64 = 366;
+/// Longest time that closed threads may be kept, in days, unless for ever.
+const MAX_KEPT_DAYS: u64 = 36_500;
 /// What access tokens and keys begin with.
 const TOKEN_BEGINNINGS: [&str; 10] =
     ["glpat-", "gloas-", "gldt-", "glcbt-", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "xox"];
@@ -56,6 +58,7 @@ pub(super) struct File {
     pub(super) schedule: Schedule,
     /// SHA-256 of texts that are no secrets.
     pub(super) allowed: Vec<String>,
+    pub(super) retention: Retention,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_token_env: Option<String>,
@@ -120,6 +123,8 @@ struct FileToml {
     sync: SyncToml,
     #[serde(default)]
     redact: RedactToml,
+    #[serde(default)]
+    retention: RetentionToml,
     #[serde(default)]
     server: ServerToml,
 }
@@ -222,6 +227,12 @@ struct RedactToml {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct RetentionToml {
+    days: Option<Spanned<u64>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
@@ -255,6 +266,7 @@ impl File {
             links: source.links(&file.links)?,
             schedule: source.schedule(file.sync)?,
             allowed: source.allowed(file.redact.allow)?,
+            retention: source.retention(file.retention)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_token_env: source.variable("token_env", file.server.token_env)?,
@@ -458,6 +470,20 @@ impl Source<'_> {
             reconcile: self.every("reconcile_hours", sync.reconcile_hours, 60 * 60, usual.reconcile)?,
             full: self.every("full_days", sync.full_days, 24 * 60 * 60, usual.full)?,
         })
+    }
+
+    /// How long closed threads are kept; 0 stands for ever.
+    fn retention(self, retention: RetentionToml) -> Result<Retention> {
+        let Some(days) = retention.days else { return Ok(Retention::default()) };
+        match *days.get_ref() {
+            0 => Ok(Retention::default()),
+            count if count <= MAX_KEPT_DAYS => {
+                Ok(Retention { closed: Some(SignedDuration::from_hours((count * 24).cast_signed())) })
+            }
+            count => {
+                Err(self.wrong(days.span(), format!("days is {count}; it must be 0 (for ever) to {MAX_KEPT_DAYS}")))
+            }
+        }
     }
 
     /// A time between two syncs, in units of so many seconds; 0 stands for never.

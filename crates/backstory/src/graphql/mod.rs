@@ -3,6 +3,7 @@
 //! A resolver knows an id; what it tells comes through the loaders, which read the ledger and the graph in batches.
 
 mod answer;
+mod audit;
 mod chat;
 mod code;
 mod context;

@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::{Scope, SyncRequest, repository::AddRequest};
 
 use super::{
+    audit::AuditEntry,
     chat::{self, Chat, Message},
     job::{self, Job},
     loaders,
@@ -146,6 +147,30 @@ impl Mutation {
         #[graphql(desc = "What to make anew.", default_with = "Some(Projection::All)")] projection: Option<Projection>,
     ) -> Result<Task> {
         Ok(loaders::engine(ctx)?.start_rebuild(projection.unwrap_or(Projection::All).into())?.into())
+    }
+
+    /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
+    /// and is not read again. Of a person an alias takes the place, now and in what is read later; what they wrote stays. The task's summary tells what was removed and where it was looked for afterwards; the task
+    /// fails if something is left.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn forget(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
+        #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
+    ) -> Result<Task> {
+        Ok(loaders::engine(ctx)?.start_forget(&reference, reason).await?.into())
+    }
+
+    /// Lets the next sync read again what was forgotten, of a person the next full one; the record of that.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn undo_forget(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
+        #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
+    ) -> Result<AuditEntry> {
+        Ok(loaders::engine(ctx)?.undo_forget(&reference, reason).await?.into())
     }
 
     /// Begins a conversation.

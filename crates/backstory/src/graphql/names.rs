@@ -269,6 +269,8 @@ pub(crate) enum TaskKind {
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,
+    /// Takes something out of all stores for good.
+    Forget,
 }
 
 /// How a task or a recorded run stands.

@@ -5,6 +5,7 @@ use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
 
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
+    audit::{self, AuditEntry},
     chat::{self, Chat, DEFAULT_CHATS},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
@@ -422,6 +423,16 @@ impl Query {
         #[graphql(desc = "Those that stand so.")] status: Option<JobStatus>,
     ) -> Result<Vec<Job>> {
         job::list(ctx, first, before, status).await
+    }
+
+    /// What was forgotten, and what may be read again, newest first. None of it has any content.
+    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
+    async fn audit(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "How many, at most 100.", default = 20)] first: Option<i32>,
+    ) -> Result<Vec<AuditEntry>> {
+        audit::list(ctx, first).await
     }
 
     /// A task of this process; null if there is none of that number, or it ended long ago.

@@ -1,0 +1,243 @@
+//! Forgetting an issue, merge request, project or person for good: out of the ledger, both projections and the disk, never
+//! to be taken in again, and a look afterwards whether anything is left.
+//!
+//! Neither store of the projections gives up what was deleted by itself: Oxigraph keeps every string it ever saw, LanceDB
+//! keeps old versions and words in its text index. So both are made anew from the ledger, in new directories.
+
+mod person;
+mod subject;
+mod verify;
+
+use backstory_model::{entity::ItemKind, id::ThreadId};
+use backstory_store::ledger::{AuditEntry, Erased, Subject};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    task::{Reporter, Task, TaskKind},
+};
+use subject::{Target, Texts};
+use verify::Verification;
+
+/// Longest reason, in characters.
+pub const MAX_REASON: usize = 500;
+/// Most records of one list.
+pub const MAX_AUDIT: usize = 100;
+
+impl Engine {
+    /// Starts to forget an issue, a merge request, a project or a person. No sync or rebuild may be at work.
+    ///
+    /// # Errors
+    /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
+    pub async fn start_forget(&self, reference: &str, reason: Option<String>) -> Result<Task> {
+        let reason = checked(reason)?;
+        let target = self.to_forget(reference).await?;
+        let target = self.check_target(target).await?;
+        let engine = self.clone();
+        let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
+            match target {
+                Target::Kept(subject) => engine.forget(subject, reason, &reporter).await,
+                Target::Person(username) => engine.forget_person(username, reason, &reporter).await,
+            }
+        })?;
+        let task = task.borrow().clone();
+        Ok(task)
+    }
+
+    /// Takes something off the list of what is not taken in; the next sync reads an issue, merge request or project again,
+    /// a full one whatever names a person.
+    ///
+    /// # Errors
+    /// It is not on the list.
+    pub async fn undo_forget(&self, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
+        let reason = checked(reason)?;
+        let target = self.to_forget(reference).await?;
+        let undone = self
+            .ledger_step(move |ledger| {
+                let (reason, now) = (reason.as_deref(), Timestamp::now());
+                let undone = match &target {
+                    Target::Kept(subject) => ledger.undo_forget(subject, reason, now)?,
+                    Target::Person(username) => ledger.undo_forget_person(username, reason, now)?,
+                };
+                if let (true, Target::Kept(subject)) = (undone, &target) {
+                    // What did not change since is behind the cursors.
+                    ledger.reset_cursors(subject.project())?;
+                }
+                Ok(if undone { ledger.audit(1)?.pop() } else { None })
+            })
+            .await?;
+        undone.ok_or_else(|| {
+            let message = format!("{reference} is not forgotten; 'backstory forget --list' shows what is");
+            Error::new(ErrorKind::NotFound, message)
+        })
+    }
+
+    /// What was forgotten or taken off the list, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// The ledger cannot be read.
+    pub async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>> {
+        self.ledger_step(move |ledger| ledger.audit(limit.min(MAX_AUDIT))).await
+    }
+
+    async fn forget(&self, subject: Subject, reason: Option<String>, reporter: &Reporter) -> Result<Value> {
+        reporter.phase(format!("looking what there is of {subject}"), None);
+        let (engine, of) = (self.clone(), subject.clone());
+        let texts = self.blocking(move || engine.texts_of(&of)).await?;
+        let before = self.extent().await?;
+        let work = self.erase(subject.clone(), texts.people.clone(), reason, reporter);
+        let erased = self.recorded(work).await?;
+        self.ledger_step(|ledger| ledger.compact()).await?;
+        let removed = self.removed(&erased, before).await?;
+        reporter.phase("looking whether anything is left", None);
+        let found = self.verify_forgotten(&subject, &texts).await?;
+        let told = told(&subject, &removed, &texts, &found);
+        self.end_forget(&subject.to_string(), erased.audit, removed, &found).await?;
+        Ok(told)
+    }
+
+    /// Statements of the graph and documents of the index.
+    async fn extent(&self) -> Result<(u64, u64)> {
+        let graph = self.graph();
+        let statements = self.blocking(move || Ok(graph.len()? as u64)).await?;
+        Ok((statements, self.index().coverage().documents))
+    }
+
+    /// How much was removed where.
+    async fn removed(&self, erased: &Erased, before: (u64, u64)) -> Result<Value> {
+        let after = self.extent().await?;
+        Ok(json!({
+            "items": erased.items, "people": erased.people, "statements": before.0.saturating_sub(after.0),
+            "documents": before.1.saturating_sub(after.1), "summaries": erased.written, "answers": erased.messages,
+            "jobs": erased.jobs, "recorded_documents": erased.recorded,
+        }))
+    }
+
+    /// Records how it ended; an error if something is left.
+    async fn end_forget(&self, subject: &str, audit: i64, removed: Value, found: &Verification) -> Result<()> {
+        let verified = found.left.is_empty();
+        self.ledger_step(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
+        match found.left.first() {
+            None => Ok(()),
+            Some(place) => Err(Error::internal(format!(
+                "{subject} was forgotten, but pieces of its text are still in {place}; remove what holds them there"
+            ))),
+        }
+    }
+
+    async fn erase(
+        &self,
+        subject: Subject,
+        people: Vec<String>,
+        reason: Option<String>,
+        reporter: &Reporter,
+    ) -> Result<Erased> {
+        reporter.phase("taking it out of the ledger", None);
+        let (engine, of) = (self.clone(), subject.clone());
+        let erased = self
+            .blocking(move || {
+                // A sync that was stopped may still be writing.
+                let _nobody_reads = engine.reading();
+                let erased = engine.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
+                if let Subject::Project(project) = &of {
+                    engine.drop_clone(project)?;
+                    engine.forget_identities()?;
+                }
+                Ok(erased)
+            })
+            .await?;
+        self.make_anew_without(Some(subject), reporter).await?;
+        Ok(erased)
+    }
+
+    /// Brings memory, graph and index to what the ledger has left, on the disk too.
+    async fn make_anew_without(&self, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
+        self.forget_origins();
+        self.forget_discussions();
+        self.link_people().await?;
+        // From here on nobody finds it, while what lies on the disk is made anew.
+        self.catch_up(None).await?;
+        self.ledger_step(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
+        self.rebuild_graph(reporter).await?;
+        self.rebuild_index(reporter).await?;
+        self.refresh_links().await
+    }
+
+    /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.
+    async fn to_forget(&self, reference: &str) -> Result<Target> {
+        let target = subject::parse(reference)?;
+        let Target::Kept(Subject::Thread(id)) = &target else { return Ok(target) };
+        let (engine, id) = (self.clone(), id.clone());
+        self.blocking(move || {
+            let is_known = |id: &ThreadId| {
+                let is_there = engine.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+                Ok::<_, Error>(is_there || engine.ledger().is_forgotten(&Subject::Thread(id.clone()))?)
+            };
+            let shares = engine.syntax_of(&id.project)?.0.shares_numbers();
+            let is_twin = shares && !is_known(&id)? && is_known(&id.twin())?;
+            Ok(Target::Kept(Subject::Thread(if is_twin { id.twin() } else { id })))
+        })
+        .await
+    }
+
+    /// Refuses what is not there, and a project that the next sync would read again.
+    async fn check_target(&self, target: Target) -> Result<Target> {
+        let subject = match target {
+            Target::Kept(subject) => subject,
+            Target::Person(username) => return Ok(Target::Person(self.check_person(&username).await?)),
+        };
+        if let Subject::Project(project) = &subject
+            && self.settings().projects().any(|(_, known)| known == project)
+        {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("{project} is still named under [[forge]] in the configuration; take it out there first"),
+            ));
+        }
+        let (engine, of) = (self.clone(), subject.clone());
+        let known = self
+            .blocking(move || {
+                let ledger = engine.ledger();
+                let is_there = match &of {
+                    Subject::Thread(id) => ledger.item(&id.project, id.kind.into(), &id.short())?.is_some(),
+                    Subject::Project(project) => {
+                        ledger.repository(project)?.is_some()
+                            || ledger.item(project, ItemKind::Project, "project")?.is_some()
+                            || ledger.counts()?.keys().any(|(known, _)| known == project)
+                    }
+                };
+                // What is forgotten already may be forgotten again, should the first time have been cut off.
+                Ok(is_there || ledger.is_forgotten(&of)?)
+            })
+            .await?;
+        if known {
+            return Ok(Target::Kept(subject));
+        }
+        let message =
+            format!("there is no {subject} here; check the reference ('backstory status' lists the projects)");
+        Err(Error::new(ErrorKind::NotFound, message))
+    }
+}
+
+fn checked(reason: Option<String>) -> Result<Option<String>> {
+    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    match reason {
+        Some(reason) if reason.chars().count() > MAX_REASON => {
+            Err(Error::invalid(format!("the reason is too long; at most {MAX_REASON} characters are kept")))
+        }
+        other => Ok(other),
+    }
+}
+
+fn told(subject: &Subject, removed: &Value, texts: &Texts, found: &Verification) -> Value {
+    json!({
+        "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": removed,
+        "verified": {
+            "pieces": texts.pieces.len(), "searches": found.searches, "statements": found.statements,
+            "files": found.files, "bytes": found.bytes, "found": 0,
+        },
+        "also_in": texts.shared,
+    })
+}

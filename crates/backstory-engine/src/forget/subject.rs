@@ -1,0 +1,241 @@
+//! What is to be forgotten: what a reference means, what its texts are, and whom only they name.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use backstory_model::{
+    entity::{Item, ItemKind},
+    id::{NodeId, is_username},
+};
+use backstory_store::{
+    ledger::{StoredItem, Subject},
+    scan::Pieces,
+};
+use serde_json::Value;
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+};
+
+/// Bytes of a piece of text that is looked for afterwards.
+const PIECE: usize = 24;
+/// Fewest letters of a piece: it must be found nowhere by chance.
+const LETTERS: usize = 14;
+/// Pieces that are looked for elsewhere before, so that enough are left,
+const CANDIDATES: usize = 64;
+/// and those that are looked for afterwards.
+const PIECES: usize = 12;
+/// Most other items named that have a piece too.
+const NAMED: usize = 10;
+/// Items, or files, that are read at once.
+const BATCH: usize = 500;
+/// Names of what people write, in payloads of either forge and of commits.
+const WRITTEN: [&str; 5] = ["title", "description", "body", "message", "subject"];
+
+/// What is looked for when something was forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// Pieces of text that nothing else has.
+    pub(super) pieces: Vec<String>,
+    /// Other items that have some of its text, the first few: quotations, commit messages.
+    pub(super) shared: Vec<String>,
+    /// Keys of the profiles of people that nothing else names.
+    pub(super) people: Vec<String>,
+}
+
+/// What is to be forgotten.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// Something that is not kept.
+    Kept(Subject),
+    /// A person, by user name, whose name is replaced.
+    Person(String),
+}
+
+/// What a reference means.
+pub(super) fn parse(reference: &str) -> Result<Target> {
+    let reference = reference.trim();
+    match reference.parse() {
+        Ok(NodeId::Thread(id)) => Ok(Target::Kept(Subject::Thread(id))),
+        Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
+        Ok(NodeId::Person(username)) if is_username(&username) => Ok(Target::Person(username)),
+        _ => Err(Error::invalid(format!(
+            "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, a \
+             project as group/project, or a person as @user",
+            reference.chars().take(80).collect::<String>()
+        ))),
+    }
+}
+
+impl Engine {
+    /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
+    pub(super) fn texts_of(&self, subject: &Subject) -> Result<Texts> {
+        let mut windows = Vec::new();
+        self.each_stored(|item, json| {
+            if is_of(item, subject) {
+                windows_of(json, &mut windows);
+            }
+        })?;
+        let candidates = spread(windows, CANDIDATES);
+        let mut found = Found { pieces: Pieces::new(candidates.iter().map(String::as_str)), ..Found::default() };
+        self.each_stored(|item, _| {
+            if !is_of(item, subject) {
+                let name = format!("{}{}", item.project, shown_key(item));
+                found.look(&name, item.payload.as_deref().unwrap_or_default());
+            }
+        })?;
+        self.each_file(subject, |id, text| found.look(id, text.as_bytes()))?;
+        let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
+        Ok(Texts {
+            pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
+            shared: found.items.into_iter().take(NAMED).collect(),
+            people: self.people_only_in(|item| is_of(item, subject))?,
+        })
+    }
+
+    /// Keys of the profiles of those whom some items name and no others do.
+    pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
+        let mut people: BTreeMap<String, (String, bool)> = BTreeMap::new();
+        for item in self.ledger().items_of(ItemKind::Person)? {
+            if let Item::Person(person) = self.parse(&item)? {
+                people.insert(person.username, (item.key, false));
+            }
+        }
+        let mut kept = BTreeSet::new();
+        self.each_stored(|item, json| {
+            if item.kind == ItemKind::Person {
+                return;
+            }
+            let goes = is_gone(item);
+            each_string(json, &mut |text| match people.get_mut(text) {
+                Some((_, named)) if goes => *named = true,
+                Some(_) if !kept.contains(text) => drop(kept.insert(text.to_owned())),
+                _ => {}
+            });
+        })?;
+        let only = people.into_iter().filter(|(username, (_, named))| *named && !kept.contains(username));
+        Ok(only.map(|(_, (key, _))| key).collect())
+    }
+
+    /// Shows every object that there is, with its payload as JSON.
+    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
+        let mut seq = 0;
+        loop {
+            let items = self.ledger().changes_after(seq, BATCH)?;
+            let Some(last) = items.last() else { return Ok(()) };
+            seq = last.seq;
+            for item in &items {
+                let json = item.payload.as_deref().and_then(|payload| serde_json::from_slice(payload).ok());
+                if let Some(json) = json {
+                    show(item, &json);
+                }
+            }
+        }
+    }
+
+    /// Shows the texts of the files at the indexed heads, which the ledger has not.
+    fn each_file(&self, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
+        for entry in self.ledger().repositories()? {
+            if matches!(subject, Subject::Project(project) if *project == entry.project) {
+                continue;
+            }
+            for key in self.ledger().keys(&entry.project, ItemKind::File)? {
+                let Some(item) = self.ledger().item(&entry.project, ItemKind::File, &key)? else { continue };
+                for document in self.thread_documents(std::slice::from_ref(&item)) {
+                    show(&document.id, &document.text());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where else pieces are.
+#[derive(Default)]
+struct Found {
+    pieces: Pieces,
+    elsewhere: BTreeSet<usize>,
+    items: BTreeSet<String>,
+}
+
+impl Found {
+    fn look(&mut self, item: &str, bytes: &[u8]) {
+        let places: Vec<usize> = self.pieces.within(bytes).collect();
+        if !places.is_empty() {
+            self.items.insert(item.to_owned());
+            self.elsewhere.extend(places);
+        }
+    }
+}
+
+fn is_of(item: &StoredItem, subject: &Subject) -> bool {
+    item.project == subject.project()
+        && match subject {
+            Subject::Thread(id) => item.thread.as_deref() == Some(&id.short()),
+            Subject::Project(_) => true,
+        }
+}
+
+/// How people refer to an item.
+fn shown_key(item: &StoredItem) -> String {
+    match item.kind {
+        ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => item.key.clone(),
+        ItemKind::Commit => format!("@{}", item.key),
+        kind => format!(" {} {}", kind.as_str(), item.key),
+    }
+}
+
+/// A piece of the beginning, the middle and the end of everything that people wrote.
+fn windows_of(json: &Value, windows: &mut Vec<String>) {
+    match json {
+        // What the forge notes by itself is the same everywhere.
+        Value::Object(map) if map.get("system") != Some(&Value::Bool(true)) => {
+            for (name, value) in map {
+                match value {
+                    Value::String(text) if WRITTEN.contains(&name.as_str()) => {
+                        windows.extend(
+                            [0, text.len() / 2, text.len().saturating_sub(3 * PIECE)]
+                                .into_iter()
+                                .filter_map(|from| window(text, from)),
+                        );
+                    }
+                    other => windows_of(other, windows),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| windows_of(value, windows)),
+        _ => {}
+    }
+}
+
+/// The first piece after a place that begins a word and is written the same in every file: no quotes, no line ends.
+fn window(text: &str, from: usize) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    let begins_word = |at: usize| at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+    let piece =
+        (from..bytes.len().saturating_sub(PIECE - 1)).filter(|at| begins_word(*at)).map(|at| &bytes[at..at + PIECE]);
+    let telling = |piece: &&[u8]| {
+        let letters = piece.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        piece.iter().all(is_plain) && letters >= LETTERS && piece[0].is_ascii_alphanumeric() && piece.contains(&b' ')
+    };
+    piece.filter(|piece| telling(piece)).find_map(|piece| String::from_utf8(piece.to_vec()).ok())
+}
+
+/// Shows every string, of which some are user names.
+fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
+    match json {
+        Value::String(text) => show(text),
+        Value::Array(values) => values.iter().for_each(|value| each_string(value, show)),
+        Value::Object(map) => map.values().for_each(|value| each_string(value, show)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// At most so many of them, each once, from all over.
+fn spread(mut all: Vec<String>, most: usize) -> Vec<String> {
+    let mut seen = HashSet::new();
+    all.retain(|piece| seen.insert(piece.clone()));
+    let step = all.len().div_ceil(most).max(1);
+    all.into_iter().step_by(step).collect()
+}

@@ -1,0 +1,87 @@
+//! Whether anything is left of what was forgotten: in searches, in the graph, in any file.
+
+use std::path::{Path, PathBuf};
+
+use backstory_store::{
+    ledger::Subject,
+    scan::{Pieces, Scanned},
+};
+
+use super::subject::Texts;
+use crate::{
+    Engine,
+    error::{Error, Result},
+    search::{Mode, SearchRequest},
+};
+
+/// Pieces whose words are searched for.
+const SEARCHES: usize = 5;
+/// Hits of a search that are looked at.
+const HITS: usize = 20;
+
+/// What was looked through.
+#[derive(Debug, Default)]
+pub(super) struct Verification {
+    /// Searches.
+    pub(super) searches: u64,
+    /// Statements of the graph.
+    pub(super) statements: u64,
+    /// Files.
+    pub(super) files: u64,
+    /// Bytes in them.
+    pub(super) bytes: u64,
+    /// Where something was found, for a person.
+    pub(super) left: Vec<String>,
+}
+
+impl Engine {
+    /// Searches for the words of what was forgotten, and looks for pieces of its texts in everything that the ledger has
+    /// packed, in the graph's statements, and in every byte of every file but the objects of clones.
+    pub(super) async fn verify_forgotten(&self, subject: &Subject, texts: &Texts) -> Result<Verification> {
+        let mut found = Verification::default();
+        for piece in texts.pieces.iter().take(SEARCHES) {
+            let request = SearchRequest {
+                query: piece.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>().join(" ").trim().to_owned(),
+                mode: Mode::Lexical,
+                limit: HITS,
+                ..SearchRequest::default()
+            };
+            found.searches += 1;
+            let hits = self.search(request).await?.hits;
+            if hits.iter().any(|hit| subject.has(&hit.document.id)) {
+                found.left.push("the search index".to_owned());
+            }
+        }
+        let (engine, pieces) = (self.clone(), texts.pieces.clone());
+        self.blocking(move || engine.look_everywhere(&Pieces::new(pieces.iter().map(String::as_str)), found)).await
+    }
+
+    /// Looks for pieces in the ledger, the graph and the files.
+    pub(super) fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
+        let mut holder = None;
+        self.ledger().each_text(|table, text| {
+            holder = pieces.within(text).next().map(|_| table);
+            holder.is_none()
+        })?;
+        found.left.extend(holder.map(|table| format!("the table {table} of the ledger")));
+        for statement in self.graph().statements() {
+            found.statements += 1;
+            if pieces.within(statement?.as_bytes()).next().is_some() {
+                found.left.push("the graph".to_owned());
+                break;
+            }
+        }
+        let Scanned { files, bytes, found: holders } = pieces
+            .scan(&self.0.data_dir, &|directory| self.is_of_clone(directory))
+            .map_err(|error| Error::internal(format!("the data directory cannot be looked through: {error}")))?;
+        (found.files, found.bytes) = (files, bytes);
+        found.left.extend(holders.iter().map(|path: &PathBuf| path.display().to_string()));
+        Ok(found)
+    }
+
+    /// Whether a directory holds the objects of a clone: packed by git, and what the repository itself says.
+    fn is_of_clone(&self, directory: &Path) -> bool {
+        let clones = self.0.data_dir.join("clones");
+        directory.ends_with("objects") && directory.parent().and_then(Path::parent) == Some(&clones)
+    }
+}

@@ -1,0 +1,160 @@
+//! People who want to be forgotten: their names are replaced in what there is and in what comes. Only keyed hashes tell
+//! who they are.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use backstory_model::{
+    alias::{Aliases, alias_of, hash_of},
+    entity::ItemKind,
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use serde_json::Value;
+
+use super::{
+    Ledger, LedgerError, NewItem, RawItem, StoredItem, bury, chats,
+    erase::Erased,
+    forgotten::{AuditAction, ForgottenKind, record},
+    raw, to_i64, unpack, upsert,
+};
+
+/// Items that are rewritten at once.
+const BATCH: u64 = 1000;
+
+impl Ledger {
+    /// The names that stand in the place of those of people who were forgotten.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn aliases(&self) -> Result<Aliases, LedgerError> {
+        aliases(&self.lock())
+    }
+
+    /// Replaces a person by an alias in every payload, conversation and summary, and puts a keyed hash of the user name on
+    /// the list, so that what comes is treated likewise, in one transaction. Their profile leaves a mark that it is gone,
+    /// for the projections. Says how much that was, and the alias.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn forget_person(
+        &self,
+        username: &str,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(Erased, String), LedgerError> {
+        let mut connection = self.lock();
+        // What is replaced is overwritten; `compact` ends that.
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let hash = hash_of(&key(&tx)?, username);
+        let alias = alias_of(&hash);
+        tx.execute(
+            "INSERT INTO forgotten (kind, subject, alias, at, reason) VALUES ('person', ?1, ?2, ?3, ?4)
+             ON CONFLICT DO NOTHING",
+            params![hash, alias, at.as_millisecond(), reason],
+        )?;
+        let audit = record(&tx, AuditAction::Forget, ForgottenKind::Person, &alias, reason, at)?;
+        let aliases = aliases(&tx)?;
+        let mut erased = Erased { audit, ..Erased::default() };
+        rewrite_items(&tx, &aliases, at, &mut erased)?;
+        erased.written = tx.execute("DELETE FROM written WHERE instr(lower(text), lower(?1)) > 0", [username])? as u64;
+        erased.messages = chats::rewrite(&tx, &aliases)?;
+        tx.commit()?;
+        Ok((erased, alias))
+    }
+
+    /// Takes a person off the list, with a record of that; whether they were there.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn undo_forget_person(&self, username: &str, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let hash = hash_of(&key(&tx)?, username);
+        let listed = tx.execute("DELETE FROM forgotten WHERE kind = 'person' AND subject = ?1", [&hash])? > 0;
+        if listed {
+            record(&tx, AuditAction::Undo, ForgottenKind::Person, &alias_of(&hash), reason, at)?;
+        }
+        tx.commit()?;
+        Ok(listed)
+    }
+}
+
+/// The random key of the hashes, made when it is first needed.
+fn key(tx: &Transaction<'_>) -> Result<Vec<u8>, LedgerError> {
+    tx.execute("INSERT INTO hash_key (id, value) VALUES (1, randomblob(32)) ON CONFLICT DO NOTHING", [])?;
+    Ok(tx.query_row("SELECT value FROM hash_key", [], |row| row.get(0))?)
+}
+
+pub(super) fn aliases(connection: &Connection) -> Result<Aliases, LedgerError> {
+    let key: Option<Vec<u8>> =
+        connection.prepare_cached("SELECT value FROM hash_key")?.query_row([], |row| row.get(0)).optional()?;
+    let Some(key) = key else { return Ok(Aliases::default()) };
+    let mut statement = connection.prepare_cached("SELECT subject, alias FROM forgotten WHERE kind = 'person'")?;
+    let by_hash = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(Aliases::new(key, by_hash.collect::<Result<BTreeMap<String, String>, _>>()?))
+}
+
+/// An item with aliases for those who were forgotten. What commits say of their authors stays.
+pub(super) fn aliased<'a>(item: &'a NewItem, aliases: &Aliases) -> Cow<'a, NewItem> {
+    if aliases.is_empty() || item.kind == ItemKind::Identity {
+        return Cow::Borrowed(item);
+    }
+    let Ok(mut json) = serde_json::from_slice::<Value>(&item.payload) else { return Cow::Borrowed(item) };
+    let replaced =
+        if item.kind.is_of_repository() { aliases.replace_mentions(&mut json) } else { aliases.replace(&mut json) };
+    if replaced == 0 {
+        return Cow::Borrowed(item);
+    }
+    // The key of a profile is the forge's number for the person, which is another now.
+    let key = match (item.kind, json["id"].as_u64()) {
+        (ItemKind::Person, Some(id)) => {
+            format!("{}{id}", item.key.trim_end_matches(|c: char| c.is_ascii_digit()))
+        }
+        _ => item.key.clone(),
+    };
+    Cow::Owned(NewItem { key, payload: json.to_string().into_bytes(), ..item.clone() })
+}
+
+fn rewrite_items(
+    tx: &Transaction<'_>,
+    aliases: &Aliases,
+    at: Timestamp,
+    erased: &mut Erased,
+) -> Result<(), LedgerError> {
+    let end: i64 = tx.query_row("SELECT COALESCE(MAX(seq), 0) FROM items", [], |row| row.get(0))?;
+    let mut seq = 0;
+    loop {
+        let items = batch(tx, seq, end)?;
+        let Some(last) = items.last() else { return Ok(()) };
+        seq = to_i64(last.0.seq);
+        for (stored, secrets) in items {
+            let StoredItem { project, kind, key, thread, updated_at, fetched_at, payload, .. } = stored;
+            let payload = payload.unwrap_or_default();
+            let item = NewItem { project, kind, key, thread, updated_at, secrets, payload };
+            let Cow::Owned(rewritten) = aliased(&item, aliases) else { continue };
+            if rewritten.key != item.key {
+                bury(tx, &item.project, item.kind, &item.key, at)?;
+                erased.people += 1;
+            }
+            erased.items += u64::from(upsert(tx, &rewritten, fetched_at)?);
+        }
+    }
+}
+
+/// Items of a part of the log that are not gone, with how many secrets of which kind were replaced in each.
+fn batch(tx: &Transaction<'_>, after: i64, end: i64) -> Result<Vec<(StoredItem, BTreeMap<String, u64>)>, LedgerError> {
+    let mut statement = tx.prepare_cached(&format!(
+        "SELECT {}, secrets FROM items WHERE seq > ?1 AND seq <= ?2 AND payload IS NOT NULL ORDER BY seq LIMIT ?3",
+        super::COLUMNS
+    ))?;
+    let rows = statement.query_map(params![after, end, to_i64(BATCH)], |row| {
+        Ok::<(RawItem, Option<String>), _>((raw(row)?, row.get("secrets")?))
+    })?;
+    rows.map(|row| {
+        let (raw, secrets) = row?;
+        let secrets = secrets.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+        Ok((unpack(raw)?, secrets))
+    })
+    .collect()
+}

@@ -1,0 +1,238 @@
+//! Taking something out of the ledger for good: not only out of its tables, but off the disk.
+
+use backstory_model::entity::ItemKind;
+use jiff::Timestamp;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use serde_json::Value;
+
+use super::{
+    Ledger, LedgerError, MAX_PAYLOAD, bury,
+    forgotten::{AuditAction, Subject, is_listed, list, record},
+    repositories::drop_repository,
+    snapshots,
+};
+
+/// What stands in the place of an answer that was removed, and of its question, which may quote the same.
+pub const REMOVED_ANSWER: &str = "[Removed: the answer cited something that was forgotten.]";
+
+/// How much was taken out of the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// Number of the record.
+    pub audit: i64,
+    /// Objects of the forge and of repositories.
+    pub items: u64,
+    /// Profiles of people that nothing else names.
+    pub people: u64,
+    /// Texts of language models.
+    pub written: u64,
+    /// Answers in conversations, and conversations that were narrowed to it.
+    pub messages: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// Documents in the lists of recorded states of the index.
+    pub recorded: u64,
+}
+
+impl Ledger {
+    /// Takes an issue, merge request or project, with the profiles of people of these keys, out of every table, and puts
+    /// it on the list of what is not taken in again, in one transaction. Its objects leave marks that they are gone, for
+    /// the projections; [`sweep`](Self::sweep) takes these out too, and [`compact`](Self::compact) makes the disk
+    /// follow.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn forget(
+        &self,
+        subject: &Subject,
+        people: &[String],
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<Erased, LedgerError> {
+        let mut connection = self.lock();
+        // What is deleted is overwritten; `compact` ends that.
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        list(&tx, subject, reason, at)?;
+        let name = subject.to_string();
+        let audit = record(&tx, AuditAction::Forget, subject.kind(), &name, reason, at)?;
+        let mut erased = Erased { audit, ..Erased::default() };
+        for (kind, key) in items(&tx, subject)? {
+            erased.items += u64::from(bury(&tx, subject.project(), kind, &key, at)?);
+        }
+        for key in people {
+            erased.people += u64::from(bury(&tx, "", ItemKind::Person, key, at)?);
+        }
+        erased.written = delete_written(&tx, subject)?;
+        erased.messages = remove_answers(&tx, subject)?;
+        erased.recorded = snapshots::leave_out(&tx, subject)?;
+        match subject {
+            Subject::Thread(thread) => {
+                let of = params![thread.project, thread.short()];
+                erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1 AND subject = ?2", of)? as u64;
+            }
+            Subject::Project(project) => {
+                drop_repository(&tx, project)?;
+                tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+                erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1", [project])? as u64;
+                erased.messages += tx.execute("DELETE FROM chats WHERE project = ?1", [project])? as u64;
+                tx.execute("UPDATE sync_runs SET error = NULL WHERE instr(error, ?1) > 0", [project])?;
+            }
+        }
+        tx.commit()?;
+        Ok(erased)
+    }
+
+    /// Takes out the marks that objects are gone: those of something, if it is given, and of people that are known from
+    /// nowhere any more; once every projection has seen them. The log keeps its last number.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn sweep(&self, subject: Option<&Subject>, at: Timestamp) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // An object that never was takes the log's last number, so that no number is given twice.
+        tx.execute(
+            "INSERT INTO items (project, kind, key, seq, fetched_at, hash)
+             VALUES ('', 'project', '', (SELECT COALESCE(MAX(seq), 0) + 1 FROM items), ?1, x'')
+             ON CONFLICT DO UPDATE SET seq = excluded.seq, fetched_at = excluded.fetched_at",
+            [at.as_millisecond()],
+        )?;
+        if let Some(subject) = subject {
+            tx.execute(
+                "DELETE FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NULL",
+                params![subject.project(), subject.thread()],
+            )?;
+        }
+        tx.execute("DELETE FROM items WHERE kind IN ('person', 'identity') AND payload IS NULL", [])?;
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Writes the file anew without the pages that were given back, and empties the log beside it.
+    ///
+    /// # Errors
+    /// SQLite refused; there may be no room.
+    pub fn compact(&self) -> Result<(), LedgerError> {
+        let connection = self.lock();
+        connection.execute_batch("VACUUM")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        connection.pragma_update(None, "secure_delete", "OFF")?;
+        Ok(())
+    }
+
+    /// Shows every text and every packed value of the ledger, unpacked, with the name of its table, until `show` says
+    /// that it has seen enough.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn each_text(&self, mut show: impl FnMut(&'static str, &[u8]) -> bool) -> Result<(), LedgerError> {
+        let connection = self.lock();
+        for (table, columns) in TEXTS {
+            let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
+            let count = statement.column_count();
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                for column in 0..count {
+                    let value = row.get_ref(column)?;
+                    let Ok(bytes) = value.as_bytes() else { continue };
+                    let unpacked = zstd::bulk::decompress(bytes, MAX_PAYLOAD).ok();
+                    if !show(table, unpacked.as_deref().unwrap_or(bytes)) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every column that may hold what people wrote, by its table. The list and record of what was forgotten are none.
+const TEXTS: [(&str, &str); 13] = [
+    ("items", "project, key, thread, payload"),
+    ("sync_runs", "error, summary"),
+    ("repositories", "project, address, branches, indexed"),
+    ("lineage", "path, spans"),
+    ("replaced", "path, hunks"),
+    ("derived", "name, state"),
+    ("messages", "text, answer"),
+    ("written", "subject, text"),
+    ("index_snapshots", "commits, stats, last_error, contents"),
+    ("cursors", "project"),
+    ("jobs", "project, subject, error, summary"),
+    ("deliveries", "forge, id, event"),
+    ("chats", "project"),
+];
+
+/// Kind and key of everything there is of it.
+fn items(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(ItemKind, String)>, LedgerError> {
+    let mut statement = tx.prepare(
+        "SELECT kind, key FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2) AND payload IS NOT NULL",
+    )?;
+    let rows = statement.query_map(params![subject.project(), subject.thread()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().filter_map(|(kind, key)| Some((ItemKind::from_name(&kind)?, key))).collect())
+}
+
+fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+    let known: Vec<(String, String)> = tx
+        .prepare("SELECT kind, subject FROM written")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut deleted = 0;
+    for (kind, about) in known.into_iter().filter(|(_, about)| subject.has(about)) {
+        deleted += tx.execute("DELETE FROM written WHERE kind = ?1 AND subject = ?2", [kind, about])? as u64;
+    }
+    Ok(deleted)
+}
+
+/// Removes the answers that stand on it; a sentence says so in their place.
+fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+    let mut concerned = Vec::new();
+    {
+        let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let answer = zstd::bulk::decompress(row.get_ref(2)?.as_bytes().unwrap_or_default(), MAX_PAYLOAD);
+            let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+            // What cannot be read may stand on it too.
+            if answer.is_none_or(|answer| stands_on(&answer, subject)) {
+                concerned.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+            }
+        }
+    }
+    for (chat, number) in &concerned {
+        tx.execute(
+            "UPDATE messages SET text = ?4, answer = NULL
+             WHERE chat = ?1 AND (number = ?2 OR number = ?3 AND role = 'user')",
+            params![chat, number, number - 1, REMOVED_ANSWER],
+        )?;
+    }
+    Ok(concerned.len() as u64)
+}
+
+fn stands_on(answer: &Value, subject: &Subject) -> bool {
+    let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
+    let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
+    references.any(|reference| subject.has(reference))
+}
+
+/// Whether there is anything that is not to be taken in.
+pub(super) fn keeps_out(connection: &Connection) -> Result<bool, LedgerError> {
+    let mut statement = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Whether something is not to be taken in: it, or the project that has it.
+pub(super) fn is_kept_out(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
+    use super::forgotten::ForgottenKind::{Project, Thread};
+    if is_listed(connection, Project, project)? {
+        return Ok(true);
+    }
+    match thread {
+        Some(thread) => is_listed(connection, Thread, &format!("{project}{thread}")),
+        None => Ok(false),
+    }
+}

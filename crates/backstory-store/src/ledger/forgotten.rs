@@ -1,0 +1,265 @@
+//! What somebody wanted forgotten: the list that keeps it out, and the record that it was done.
+
+use std::fmt;
+
+use backstory_model::id::ThreadId;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde_json::Value;
+
+use super::{Ledger, LedgerError, time, to_i64};
+
+/// Most of those named whose forgetting never ended.
+const MOST_UNFINISHED: i64 = 10;
+
+/// Kind of what is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForgottenKind {
+    /// An issue or merge request.
+    Thread,
+    /// A project.
+    Project,
+    /// A person.
+    Person,
+}
+
+impl ForgottenKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Thread, Self::Project, Self::Person];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Project => "project",
+            Self::Person => "person",
+        }
+    }
+}
+
+/// What is taken out of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// An issue or merge request.
+    Thread(ThreadId),
+    /// A project, by its full path.
+    Project(String),
+}
+
+impl Subject {
+    /// Its kind.
+    pub fn kind(&self) -> ForgottenKind {
+        match self {
+            Self::Thread(_) => ForgottenKind::Thread,
+            Self::Project(_) => ForgottenKind::Project,
+        }
+    }
+
+    /// Full path of the project.
+    pub fn project(&self) -> &str {
+        match self {
+            Self::Thread(thread) => &thread.project,
+            Self::Project(project) => project,
+        }
+    }
+
+    /// Key of the issue or merge request in the ledger.
+    pub fn thread(&self) -> Option<String> {
+        match self {
+            Self::Thread(thread) => Some(thread.short()),
+            Self::Project(_) => None,
+        }
+    }
+
+    /// Whether a reference is to it or to something in it: `acme/shop#12` has `acme/shop#12#note_3`, not `acme/shop#123`.
+    pub fn has(&self, reference: &str) -> bool {
+        let Some(rest) = reference.strip_prefix(&self.to_string()) else { return false };
+        match (self, rest.chars().next()) {
+            (_, None) => true,
+            (Self::Thread(_), Some(next)) => matches!(next, '#' | '~'),
+            (Self::Project(_), Some(next)) => !(next.is_alphanumeric() || matches!(next, '/' | '-' | '_' | '.')),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Thread(thread) => thread.fmt(f),
+            Self::Project(project) => f.write_str(project),
+        }
+    }
+}
+
+/// Whether something was forgotten, or may be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditAction {
+    /// It was forgotten.
+    Forget,
+    /// It was taken off the list.
+    Undo,
+}
+
+impl AuditAction {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forget => "forget",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+/// What was done, without any content.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// Its number.
+    pub id: i64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub action: AuditAction,
+    /// Kind of the subject.
+    pub kind: ForgottenKind,
+    /// Its reference; of a person what stands in the place of their name.
+    pub subject: String,
+    /// Why, as somebody said.
+    pub reason: Option<String>,
+    /// How much was removed where: an object of counts.
+    pub counts: Value,
+    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended.
+    pub verified: Option<bool>,
+}
+
+impl Ledger {
+    /// Whether an issue, merge request or project is not to be taken in.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn is_forgotten(&self, subject: &Subject) -> Result<bool, LedgerError> {
+        is_listed(&self.lock(), subject.kind(), &subject.to_string())
+    }
+
+    /// Keys of a project's issues and merge requests that are not to be taken in, as `#12` and `!7`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn forgotten_threads(&self, project: &str) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached("SELECT subject FROM forgotten WHERE kind = 'thread'")?;
+        let subjects = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+        let key = |subject: &String| {
+            let key = subject.strip_prefix(project)?;
+            key.starts_with(['#', '!']).then(|| key.to_owned())
+        };
+        Ok(subjects.iter().filter_map(key).collect())
+    }
+
+    /// Takes an issue, merge request or project off the list, with a record of that; whether it was there.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn undo_forget(&self, subject: &Subject, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (kind, name) = (subject.kind(), subject.to_string());
+        let listed =
+            tx.execute("DELETE FROM forgotten WHERE kind = ?1 AND subject = ?2", params![kind.as_str(), name])? > 0;
+        if listed {
+            record(&tx, AuditAction::Undo, kind, &name, reason, at)?;
+        }
+        tx.commit()?;
+        Ok(listed)
+    }
+
+    /// Records how forgetting ended: what was removed, and whether nothing was found any more.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn end_forget(&self, audit: i64, counts: &Value, verified: bool) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "UPDATE audit SET counts = ?2, verified = ?3 WHERE id = ?1",
+            params![audit, counts.to_string(), verified],
+        )?;
+        Ok(())
+    }
+
+    /// Subjects of which forgetting began and never ended, as in the record.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn unfinished_forgets(&self) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT DISTINCT subject FROM audit AS begun WHERE action = 'forget' AND verified IS NULL AND NOT EXISTS (
+                SELECT 1 FROM audit AS ended WHERE ended.id > begun.id AND ended.subject = begun.subject
+                AND (ended.verified IS NOT NULL OR ended.action = 'undo'))
+             ORDER BY subject LIMIT ?1",
+        )?;
+        Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// What was forgotten or taken off the list, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT id, at, action, kind, subject, reason, counts, verified FROM audit ORDER BY id DESC LIMIT ?1",
+        )?;
+        Ok(statement.query_map([to_i64(limit as u64)], entry)?.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Puts something on the list; what was said first stays.
+pub(super) fn list(
+    tx: &Transaction<'_>,
+    subject: &Subject,
+    reason: Option<&str>,
+    at: Timestamp,
+) -> Result<(), LedgerError> {
+    tx.execute(
+        "INSERT INTO forgotten (kind, subject, at, reason) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+        params![subject.kind().as_str(), subject.to_string(), at.as_millisecond(), reason],
+    )?;
+    Ok(())
+}
+
+/// Begins a record; its number.
+pub(super) fn record(
+    tx: &Transaction<'_>,
+    action: AuditAction,
+    kind: ForgottenKind,
+    subject: &str,
+    reason: Option<&str>,
+    at: Timestamp,
+) -> Result<i64, LedgerError> {
+    tx.execute(
+        "INSERT INTO audit (at, action, kind, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason],
+    )?;
+    Ok(tx.last_insert_rowid())
+}
+
+pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM forgotten WHERE kind = ?1 AND subject = ?2")?;
+    Ok(statement.query_row(params![kind.as_str(), subject], |_| Ok(())).optional()?.is_some())
+}
+
+// The schema lets no other names in.
+fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
+    let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
+    let action = if action == AuditAction::Undo.as_str() { AuditAction::Undo } else { AuditAction::Forget };
+    let kind = ForgottenKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ForgottenKind::Thread);
+    Ok(AuditEntry {
+        id: row.get(0)?,
+        at: time(row.get(1)?),
+        action,
+        kind,
+        subject: row.get(4)?,
+        reason: row.get(5)?,
+        counts: serde_json::from_str(&row.get::<_, String>(6)?).unwrap_or_default(),
+        verified: row.get(7)?,
+    })
+}

@@ -1,0 +1,180 @@
+//! `forget`
+
+use backstory_engine::forget::MAX_AUDIT;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Session,
+    task::{self, Task},
+};
+use crate::{
+    client::{Client, Operation},
+    failure::Result,
+    output::{counted, minute, plain, thousands},
+};
+
+const FORGET: &str = include_str!("../../../../queries/graphql/forget.graphql");
+const AUDIT: &str = include_str!("../../../../queries/graphql/audit.graphql");
+
+/// Take something out of everything that is stored, for good
+///
+/// Its texts leave the ledger, the graph, the search index, summaries, answers that cited it, and the files on the disk; it
+/// is not read again. Afterwards pieces of its texts are looked for everywhere, and the command fails if one is left. Texts
+/// of others that mention or quote it stay as they are; the output names them. A project must not stand in the
+/// configuration any more.
+///
+/// Of a person, an alias takes the place of the name wherever the forge names them or somebody mentions them as @name, now
+/// and in whatever is read later; only a keyed hash tells who it is. What they wrote stays. Commits and files keep the names
+/// and addresses that they have, as the clones do.
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory forget group/project#12 --reason 'a customer asked for it'
+  backstory forget group/project!7
+  backstory forget group/project
+  backstory forget @user
+  backstory forget --undo group/project#12
+  backstory forget --list")]
+pub(super) struct Args {
+    /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user
+    #[arg(value_name = "REF", required_unless_present = "list", conflicts_with = "list")]
+    reference: Option<String>,
+    /// Why; it is kept on record
+    #[arg(long, value_name = "TEXT", conflicts_with = "list")]
+    reason: Option<String>,
+    /// Let the next sync read it again
+    #[arg(long, conflicts_with = "list")]
+    undo: bool,
+    /// List what was forgotten, newest first
+    #[arg(long)]
+    list: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Deserialize)]
+struct Begun {
+    forget: Task,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Undone {
+    undo_forget: Entry,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    audit: Vec<Entry>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Entry {
+    id: String,
+    at: Timestamp,
+    action: String,
+    kind: String,
+    subject: String,
+    reason: Option<String>,
+    counts: Option<Value>,
+    verified: Option<bool>,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "forget", || Ok(())).await?;
+    let Some(reference) = &args.reference else { return list(session, &client, args.json).await };
+    let variables = json!({ "ref": reference, "reason": args.reason });
+    if args.undo {
+        let Undone { undo_forget: entry } = client.run(Operation::named(FORGET, "UndoForget"), variables).await?;
+        if args.json {
+            return Ok(session.terminal.json(&entry)?);
+        }
+        let (subject, how) =
+            (plain(&entry.subject), if entry.kind == "person" { "'backstory sync --full'" } else { "the next sync" });
+        return Ok(session.terminal.line(format_args!("{subject} may be read again; {how} does it"))?);
+    }
+    let Begun { forget } = client.run(Operation::named(FORGET, "Forget"), variables).await?;
+    let summary = task::follow(&client, forget).await?;
+    if args.json {
+        return Ok(session.terminal.json(&summary)?);
+    }
+    tell(session, &summary)
+}
+
+fn tell(session: &Session, summary: &Value) -> Result<()> {
+    let terminal = &session.terminal;
+    let (removed, verified) = (&summary["removed"], &summary["verified"]);
+    let subject = plain(summary["subject"].as_str().unwrap_or_default());
+    terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
+    let count = |name: &str| verified[name].as_u64().unwrap_or(0);
+    if count("pieces") == 0 {
+        return Ok(terminal.line("There was no text of its own that could be looked for afterwards")?);
+    }
+    let pieces = counted(count("pieces"), "piece", "pieces");
+    terminal.line(format_args!(
+        "Verified: none of {pieces} of its texts is left in {} searches, the ledger, {} statements of the graph and {} \
+         ({} bytes)",
+        count("searches"),
+        thousands(count("statements")),
+        counted(count("files"), "file", "files"),
+        thousands(count("bytes")),
+    ))?;
+    let others: Vec<&str> = summary["also_in"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if let Some(stays) = summary["stays"].as_str() {
+        terminal.note(stays);
+    }
+    if !others.is_empty() {
+        terminal.note(format_args!("others say some of the same, and stay: {}", plain(&others.join(", "))));
+    }
+    Ok(())
+}
+
+/// `9 items, 5 documents`: what there was of it.
+fn parts(counts: &Value) -> Vec<String> {
+    const NAMES: [(&str, &str, &str); 8] = [
+        ("items", "item", "items"),
+        ("people", "profile of a person", "profiles of people"),
+        ("statements", "statement", "statements"),
+        ("documents", "document", "documents"),
+        ("summaries", "summary", "summaries"),
+        ("answers", "answer", "answers"),
+        ("jobs", "job", "jobs"),
+        ("recorded_documents", "entry of recorded snapshots", "entries of recorded snapshots"),
+    ];
+    let told = NAMES.iter().map(|(key, one, many)| (counts[*key].as_u64().unwrap_or(0), one, many));
+    let told: Vec<String> =
+        told.filter(|(count, ..)| *count > 0).map(|(count, one, many)| counted(count, one, many)).collect();
+    if told.is_empty() { vec!["there was nothing left of it".to_owned()] } else { told }
+}
+
+async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
+    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT })).await?;
+    let terminal = &session.terminal;
+    if json {
+        return Ok(terminal.json(&audit)?);
+    }
+    if audit.is_empty() {
+        return Ok(terminal.line("Nothing was forgotten.")?);
+    }
+    let row = |entry: &Entry| {
+        let removed = entry.counts.as_ref().map(|counts| parts(counts).join(", "));
+        let verified = match (entry.action.as_str(), entry.verified) {
+            ("undo", _) => "",
+            (_, Some(true)) => "yes",
+            (_, Some(false)) => "no",
+            (_, None) => "not ended",
+        };
+        vec![
+            minute(entry.at),
+            entry.action.clone(),
+            plain(&entry.subject),
+            verified.to_owned(),
+            removed.filter(|_| entry.action == "forget" && entry.verified.is_some()).unwrap_or_default(),
+            plain(entry.reason.as_deref().unwrap_or_default()),
+        ]
+    };
+    Ok(terminal.table(&["at", "", "subject", "verified", "removed", "reason"], &[], audit.iter().map(row).collect())?)
+}

@@ -1,0 +1,49 @@
+//! The record of what was forgotten.
+
+use async_graphql::{Context, ID, Json, Result, SimpleObject};
+use backstory_engine::ledger;
+use serde_json::Value;
+
+use super::{loaders, page, scalar::DateTime, task::object};
+
+/// What was forgotten, or may be read again, without any of its content.
+#[derive(SimpleObject)]
+pub(crate) struct AuditEntry {
+    /// Its number.
+    id: ID,
+    /// When.
+    at: DateTime,
+    /// What was done: `forget` or `undo`.
+    action: &'static str,
+    /// Kind of the subject: `thread`, `project` or `person`.
+    kind: &'static str,
+    /// Its reference; of a person what stands in the place of their name.
+    subject: String,
+    /// Why, as somebody said.
+    reason: Option<String>,
+    /// How much was removed where: an object of counts.
+    counts: Option<Json<Value>>,
+    /// Whether it was looked for afterwards and nothing was found; null if that has not ended.
+    verified: Option<bool>,
+}
+
+impl From<ledger::AuditEntry> for AuditEntry {
+    fn from(entry: ledger::AuditEntry) -> Self {
+        Self {
+            id: entry.id.to_string().into(),
+            at: entry.at.into(),
+            action: entry.action.as_str(),
+            kind: entry.kind.as_str(),
+            subject: entry.subject,
+            reason: entry.reason,
+            counts: object(entry.counts),
+            verified: entry.verified,
+        }
+    }
+}
+
+/// The newest of them.
+pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<AuditEntry>> {
+    let limit = page::size(first, page::DEFAULT_PAGE)?;
+    Ok(loaders::engine(ctx)?.audit(limit).await?.into_iter().map(AuditEntry::from).collect())
+}

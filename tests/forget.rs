@@ -1,0 +1,372 @@
+//! Forgetting: what was forgotten is nowhere any more, stays away, and everything else is as if it had never been there.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli_repositories::shop,
+    support::{Forge, Sandbox, signal},
+};
+
+const SECOND: &str = "acme/shop#2";
+/// What only the second issue says.
+const SAID: &str = "Dual writes: the application writes to both databases";
+
+fn digest(sandbox: &Sandbox) -> String {
+    sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
+}
+
+#[track_caller]
+fn is_sound(sandbox: &Sandbox) {
+    let report = sandbox.run(&["check", "--json"]).json();
+    assert_eq!(report["ok"], true, "{report:#}");
+}
+
+/// Ids of what a search for words finds, with what belongs to it.
+fn found(sandbox: &Sandbox, words: &str) -> Vec<String> {
+    let found = sandbox.run(&["search", words, "--mode", "lexical", "--json"]).ok().json();
+    let hits = found["hits"].as_array().unwrap().iter();
+    hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Whether a text is in a file below a directory.
+fn is_on_disk(directory: &Path, text: &str) -> bool {
+    fs::read_dir(directory).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return is_on_disk(&path, text);
+        }
+        let bytes = fs::read(path).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+fn forget(sandbox: &Sandbox, reference: &str) -> Value {
+    sandbox.run(&["forget", reference, "--json"]).ok().json()
+}
+
+#[test]
+fn an_issue_is_forgotten_and_stays_so() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let whole = digest(&sandbox);
+    assert!(found(&sandbox, SAID).iter().any(|id| id.starts_with(SECOND)));
+    assert!(is_on_disk(&sandbox.data(), SAID), "the index holds it as it is");
+
+    let told = forget(&sandbox, SECOND);
+    assert_eq!((&told["subject"], &told["kind"]), (&json!(SECOND), &json!("thread")));
+    assert_eq!(told["removed"]["items"], 3, "the issue and two discussions: {told:#}");
+    assert_eq!(told["removed"]["documents"], 2, "{told:#}");
+    assert_eq!(told["verified"]["found"], 0);
+    assert!(told["verified"]["pieces"].as_u64() >= Some(5), "{told:#}");
+    assert!(
+        told["verified"]["searches"].as_u64() >= Some(3) && told["verified"]["files"].as_u64() > Some(10),
+        "{told:#}"
+    );
+    assert!(!is_on_disk(&sandbox.data(), SAID));
+    assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+    assert!(!found(&sandbox, SAID).iter().any(|id| id.starts_with(SECOND)));
+    is_sound(&sandbox);
+    let without = digest(&sandbox);
+    assert_ne!(without, whole);
+
+    // No sync brings it back, whatever it reads, and neither does a change of it.
+    forge.advance(3600);
+    forge.discuss(SECOND, "carol", "The quokka migration plan was approved.");
+    for how in [&["sync"][..], &["sync", "--reconcile"], &["sync", "--full"], &["rebuild"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    forge.asked();
+    sandbox.run(&["sync"]).ok();
+    assert!(!forge.asked().iter().any(|asked| asked.contains("/issues/2/")), "it is not even fetched");
+    is_sound(&sandbox);
+
+    // Until it is allowed.
+    let undone = sandbox.run(&["forget", "--undo", SECOND]).ok().stdout;
+    assert_eq!(undone, "acme/shop#2 may be read again; the next sync does it\n");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+    assert_eq!(found(&sandbox, "quokka").len(), 1);
+    is_sound(&sandbox);
+}
+
+#[test]
+fn a_first_sync_with_the_same_list_makes_the_same_graph() {
+    let forge = Forge::start();
+    let (early, late) = (Sandbox::synced(&forge), Sandbox::synced(&forge));
+    forget(&early, SECOND);
+    forge.advance(3600);
+    forge.discuss("acme/shop#4", "alice", "Refused requests must not count.");
+    early.run(&["sync"]).ok();
+    late.run(&["sync", "--full"]).ok();
+    forget(&late, SECOND);
+    assert_eq!(digest(&early), digest(&late));
+}
+
+#[test]
+fn what_is_left_somewhere_is_named() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let stray = sandbox.data().join("notes.txt");
+    fs::write(&stray, "they said: The order tables outgrew MySQL: the nightly report locks them for minutes.").unwrap();
+    let refused = sandbox.run(&["forget", SECOND]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("pieces of its text are still in data/notes.txt; remove"), "{refused:?}");
+    let listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
+    assert_eq!(listed[0]["verified"], false, "{listed}");
+    // It is forgotten all the same.
+    assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+}
+
+#[test]
+fn answers_snapshots_and_jobs_forget_too() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let question = "How do we migrate the database without downtime?";
+    let said = sandbox.run_with_input(&["chat"], &format!("{question}\n")).ok().stdout;
+    assert!(said.contains("Where it stands: acme/shop#2 is still open"), "{said}");
+    let told = forget(&sandbox, SECOND);
+    assert_eq!(told["removed"]["answers"], 1, "{told:#}");
+    let shown = sandbox.run(&["chat", "--list"]).stdout;
+    assert!(!shown.contains("downtime"), "{shown}");
+    assert_eq!(told["removed"]["recorded_documents"], 2, "{told:#}");
+    assert!(!is_on_disk(&sandbox.data(), SAID));
+}
+
+#[test]
+fn the_record_has_no_content() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    assert_eq!(sandbox.run(&["forget", "--list"]).ok().stdout, "Nothing was forgotten.\n");
+    sandbox.run(&["forget", "acme/shop!4", "--reason", "asked for"]).ok();
+    sandbox.run(&["forget", "acme/shop!4", "--undo"]).ok();
+    let mut listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
+    for entry in listed.as_array_mut().unwrap() {
+        entry["at"] = json!("TIME");
+    }
+    let removed = listed[1]["counts"].clone();
+    assert_eq!(removed["items"], 2, "{removed}");
+    assert_eq!(
+        listed,
+        json!([
+            {"id": "2", "at": "TIME", "action": "undo", "kind": "thread", "subject": "acme/shop!4", "reason": null,
+             "counts": {}, "verified": null},
+            {"id": "1", "at": "TIME", "action": "forget", "kind": "thread", "subject": "acme/shop!4",
+             "reason": "asked for", "counts": removed, "verified": true},
+        ])
+    );
+}
+
+#[test]
+fn what_cannot_be_forgotten_is_refused() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let refused = |args: &[&str], code: i32| sandbox.run(&[&["forget"], args].concat()).error(code).to_owned();
+    assert!(refused(&["acme/shop#99"], 1).starts_with("there is no acme/shop#99 here"));
+    assert!(refused(&["acme/shop"], 1).contains("take it out there first"));
+    assert!(refused(&["src/a.rs:3"], 2).contains("cannot be forgotten; write an issue or merge request as"));
+    assert!(refused(&["--undo", SECOND], 1).starts_with("acme/shop#2 is not forgotten"));
+    assert!(refused(&[SECOND, "--reason", &"x".repeat(501)], 2).contains("at most 500 characters"));
+    assert_eq!(sandbox.run(&["show", SECOND]).code, 0);
+}
+
+#[test]
+fn a_server_forgets_while_it_makes_vectors() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let _server = sandbox.serve();
+    let told = forget(&sandbox, SECOND);
+    assert_eq!(told["verified"]["found"], 0);
+    assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+    assert!(!is_on_disk(&sandbox.data(), SAID));
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+}
+
+#[test]
+fn a_project_is_forgotten_with_its_clone() {
+    let forge = Forge::start();
+    let repository = shop();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]).ok();
+    let other = Sandbox::empty();
+    other.write_config("data_dir = \"data\"\n");
+    sandbox.write_config("data_dir = \"data\"\n");
+    let told = forget(&sandbox, "acme/shop");
+    assert_eq!((&told["kind"], &told["verified"]["found"]), (&json!("project"), &json!(0)), "{told:#}");
+    assert!(told["removed"]["items"].as_u64() > Some(30) && told["removed"]["people"] == 5, "{told:#}");
+    is_sound(&sandbox);
+    assert_eq!(digest(&sandbox), digest(&other), "nothing is left");
+    assert_eq!(fs::read_dir(sandbox.data().join("clones")).unwrap().count(), 0);
+    for text in [SAID, "memcached loses every session", "session.py", "grace@example.com"] {
+        assert!(!is_on_disk(&sandbox.data(), text), "{text}");
+    }
+
+    let refused = sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]);
+    assert!(refused.error(1).contains("backstory forget --undo acme/shop"), "{refused:?}");
+    sandbox.configure("");
+    let refused = sandbox.run(&["sync"]);
+    assert!(refused.error(3).contains("acme/shop was forgotten, so it is not read"), "{refused:?}");
+    sandbox.run(&["forget", "--undo", "acme/shop"]).ok();
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+/// Everything in the graph that says a text.
+fn statements_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
+    crate::github::lines(&sandbox.data()).into_iter().filter(|line| line.contains(text)).collect()
+}
+
+#[test]
+fn a_person_becomes_an_alias_and_stays_one() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    assert!(statements_with(&sandbox, ":alice>").len() > 10);
+    let told = forget(&sandbox, "@alice");
+    let alias = told["subject"].as_str().unwrap().to_owned();
+    assert!(alias.starts_with("forgotten-") && alias.len() == 18, "{alias}");
+    assert_eq!(told["removed"]["people"], 1, "{told:#}");
+    assert!(told["removed"]["items"].as_u64() > Some(8) && told["stays"].is_string(), "{told:#}");
+    assert_eq!(told["removed"]["documents"], 0, "what they wrote stays");
+    is_sound(&sandbox);
+    for text in ["\"username\":\"alice\"", "Alice Ng", "@alice "] {
+        assert!(!is_on_disk(&sandbox.data(), text), "{text}");
+    }
+    assert_eq!(statements_with(&sandbox, "alice"), Vec::<String>::new());
+    assert!(statements_with(&sandbox, &alias).len() > 10);
+    let without = digest(&sandbox);
+
+    // The same from every sync, also of what comes later.
+    for how in [&["sync"][..], &["sync", "--reconcile"], &["sync", "--full"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    forge.asked();
+    sandbox.run(&["sync"]).ok();
+    assert!(!forge.asked().iter().any(|asked| asked.contains("/discussions")), "nothing is taken for changed");
+    forge.advance(3600);
+    forge.discuss("acme/shop#2", "alice", "The quokka migration plan was approved, cc @bob and @Alice.");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(statements_with(&sandbox, "lice"), Vec::<String>::new());
+    let shown = sandbox.run(&["show", "acme/shop#2"]).ok().stdout;
+    assert!(shown.contains(&format!("cc @bob and @{alias}.")), "{shown}");
+    is_sound(&sandbox);
+
+    let listed = sandbox.run(&["forget", "--list"]).ok().stdout;
+    assert!(listed.contains(&alias) && !listed.contains("alice"), "{listed}");
+    let undone = sandbox.run(&["forget", "--undo", "@alice"]).ok().stdout;
+    assert_eq!(undone, format!("{alias} may be read again; 'backstory sync --full' does it\n"));
+    sandbox.run(&["sync", "--full"]).ok();
+    assert!(statements_with(&sandbox, ":alice>").len() > 10);
+}
+
+#[test]
+fn a_person_of_github_becomes_an_alias() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::github(&forge);
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "@alice");
+    let alias = told["subject"].as_str().unwrap();
+    assert_eq!(statements_with(&sandbox, "alice"), Vec::<String>::new());
+    assert!(statements_with(&sandbox, alias).len() > 10);
+    is_sound(&sandbox);
+    let without = digest(&sandbox);
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), without);
+    let refused = sandbox.run(&["forget", "@nobody"]);
+    assert!(refused.error(1).starts_with("nobody is known as @nobody"), "{refused:?}");
+}
+
+#[test]
+fn what_is_closed_and_old_is_not_kept_until_it_changes() {
+    let forge = Forge::start();
+    let kept = |days: u32| {
+        let sandbox = Sandbox::new(&forge);
+        sandbox.configure(&format!("[retention]\ndays = {days}\n"));
+        sandbox.run(&["sync"]).ok();
+        sandbox
+    };
+    let is_there = |sandbox: &Sandbox, reference: &str| sandbox.run(&["show", reference]).code == 0;
+    let (all, sandbox) = (kept(0), kept(60));
+    assert_eq!(digest(&all), digest(&Sandbox::synced(&forge)));
+    for (reference, expected) in [("#1", false), ("#3", false), ("#2", true), ("!2", false), ("!5", true)] {
+        assert_eq!(is_there(&sandbox, &format!("acme/shop{reference}")), expected, "{reference}");
+    }
+    is_sound(&sandbox);
+
+    // What becomes old goes with the next sync; what was closed long ago comes back when somebody speaks of it.
+    forge.advance(60 * 24 * 3600);
+    forge.discuss("acme/shop#1", "janedoe", "The quokka key is rotated by hand.");
+    let again = sandbox.run(&["sync", "--json"]).ok().json();
+    assert_eq!(again["retired"], 2, "the merge request and its discussion: {again}");
+    assert!(is_there(&sandbox, "acme/shop#1") && !is_there(&sandbox, "acme/shop!5"));
+    assert_eq!(digest(&sandbox), digest(&kept(60)), "a first sync at the same time makes the same");
+    is_sound(&sandbox);
+    for how in [&["sync", "--reconcile"][..], &["sync", "--full"], &["rebuild"]] {
+        let before = digest(&sandbox);
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), before, "{how:?}");
+    }
+
+    // So do the people whom only that named.
+    forge.advance(90 * 24 * 3600);
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(digest(&sandbox), digest(&kept(60)));
+    assert_eq!(statements_with(&sandbox, "quokka"), Vec::<String>::new());
+
+    // A wider horizon brings back what it reaches when everything is read.
+    sandbox.configure("");
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn one_that_was_cut_off_is_told_and_done_again() {
+    let forge = Forge::start();
+    let whole = Sandbox::synced(&forge);
+    forget(&whole, SECOND);
+    let expected = digest(&whole);
+    for phase in ["taking it out of the ledger", "graph", "looking whether anything is left"] {
+        let sandbox = Sandbox::synced(&forge);
+        let mut child = sandbox.spawn(&["forget", SECOND]);
+        let said = BufReader::new(child.stderr.take().unwrap());
+        let reached = said.lines().any(|line| line.unwrap().starts_with(phase));
+        signal(child.id(), "KILL");
+        child.wait().unwrap();
+        assert!(reached, "{phase}");
+        let listed = sandbox.run(&["forget", "--list"]).ok();
+        if listed.stdout.contains("not ended") {
+            assert!(listed.stderr.contains("forgetting acme/shop#2 was cut off"), "{listed:?}");
+        }
+        sandbox.run(&["forget", SECOND]).ok();
+        assert_eq!(sandbox.run(&["stats"]).ok().stderr, "");
+        sandbox.run(&["sync", "--full"]).ok();
+        assert_eq!(digest(&sandbox), expected, "{phase}");
+        assert!(!is_on_disk(&sandbox.data(), SAID), "{phase}");
+    }
+}
+
+#[test]
+fn a_number_of_github_means_whichever_has_it() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::github(&forge);
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "acme/shop#101");
+    assert_eq!(told["subject"], "acme/shop!101", "{told:#}");
+    let without = digest(&sandbox);
+    for how in [&["sync"][..], &["sync", "--full"], &["rebuild"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    is_sound(&sandbox);
+    let undone = sandbox.run(&["forget", "--undo", "acme/shop#101"]).ok().stdout;
+    assert!(undone.starts_with("acme/shop!101 may be read again"), "{undone}");
+    sandbox.run(&["sync"]).ok();
+    assert_ne!(digest(&sandbox), without);
+}
