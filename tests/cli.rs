@@ -27,6 +27,7 @@ fn help_tells_what_there_is() {
           add          Index a git repository: its history, its code and who wrote which line
           repos        List the git repositories that are indexed
           remove       Forget a git repository, its clone and everything known from it
+          forget       Take something out of everything that is stored, for good
           status       Show what is indexed and how fresh it is
           init         Write a configuration, with comments
           auth-test    Show whose token is used at each forge

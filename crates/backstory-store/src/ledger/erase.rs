@@ -74,6 +74,7 @@ impl Ledger {
             Subject::Project(project) => {
                 drop_repository(&tx, project)?;
                 tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+                tx.execute("DELETE FROM synced WHERE project = ?1", [project])?;
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1", [project])? as u64;
                 erased.messages += tx.execute("DELETE FROM chats WHERE project = ?1", [project])? as u64;
                 tx.execute("UPDATE sync_runs SET error = NULL WHERE instr(error, ?1) > 0", [project])?;
@@ -148,7 +149,7 @@ impl Ledger {
 }
 
 /// Every column that may hold what people wrote, by its table. The list and record of what was forgotten are none.
-const TEXTS: [(&str, &str); 13] = [
+const TEXTS: [(&str, &str); 14] = [
     ("items", "project, key, thread, payload"),
     ("sync_runs", "error, summary"),
     ("repositories", "project, address, branches, indexed"),
@@ -159,6 +160,7 @@ const TEXTS: [(&str, &str); 13] = [
     ("written", "subject, text"),
     ("index_snapshots", "commits, stats, last_error, contents"),
     ("cursors", "project"),
+    ("synced", "project"),
     ("jobs", "project, subject, error, summary"),
     ("deliveries", "forge, id, event"),
     ("chats", "project"),
