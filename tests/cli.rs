@@ -27,12 +27,14 @@ fn help_tells_what_there_is() {
           add          Index a git repository: its history, its code and who wrote which line
           repos        List the git repositories that are indexed
           remove       Forget a git repository, its clone and everything known from it
+          forget       Take something out of everything that is stored, for good
           status       Show what is indexed and how fresh it is
           init         Write a configuration, with comments
           auth-test    Show whose token is used at each forge
           doctor       Check the configuration, the forges, git, the repositories, the stores and the embedding model
           sync         Read what is new at the forges and in the git repositories
           sync-status  Show how far each project of a forge has been read, and the last syncs
+          jobs         List, start and cancel what 'backstory serve' does in the background
           embed        Make the vectors that search by meaning needs, for every document that has none
           list         List issues or merge requests, the one that changed last first
           count        Count issues, merge requests, discussions or notes
