@@ -142,8 +142,11 @@ fn rewrite_items(
     }
 }
 
+/// How many secrets of which kind were replaced.
+type Secrets = BTreeMap<String, u64>;
+
 /// Items of a part of the log that are not gone, with how many secrets of which kind were replaced in each.
-fn batch(tx: &Transaction<'_>, after: i64, end: i64) -> Result<Vec<(StoredItem, BTreeMap<String, u64>)>, LedgerError> {
+fn batch(tx: &Transaction<'_>, after: i64, end: i64) -> Result<Vec<(StoredItem, Secrets)>, LedgerError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {}, secrets FROM items WHERE seq > ?1 AND seq <= ?2 AND payload IS NOT NULL ORDER BY seq LIMIT ?3",
         super::COLUMNS
