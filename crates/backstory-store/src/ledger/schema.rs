@@ -240,7 +240,7 @@ mod tests {
             for statements in &MIGRATIONS[..version] {
                 connection.execute_batch(statements).unwrap();
             }
-            connection.pragma_update(None, "user_version", version).unwrap();
+            connection.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
             connection.execute(ROWS.trim().trim_end_matches(';'), [&payload]).unwrap();
             connection
                 .execute(
