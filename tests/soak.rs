@@ -22,6 +22,8 @@ use crate::{
 const USUAL: u64 = 30;
 /// Longest wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Time between two looks for it.
+const LOOK: Duration = Duration::from_millis(100);
 const SECRET: &str = "soak-secret";
 /// What goes wrong at the forge, in turns; between them nothing does.
 const FAULTS: [&str; 6] = [
@@ -55,7 +57,7 @@ struct Soak {
     /// Notes that were written: thread and number.
     notes: Vec<((&'static str, u64), u64)>,
     done: BTreeMap<&'static str, u64>,
-    /// How long it took until a note could be found, of those while nobody was killed.
+    /// How long it took until a note could be found.
     waits: Vec<Duration>,
 }
 
@@ -172,19 +174,12 @@ impl Soak {
         }
     }
 
-    /// Waits until a word is found, if the server that got the webhook lives on.
+    /// Waits until a word is found.
     async fn wait_for(&mut self, word: &str) {
         let begun = Instant::now();
         let query = format!("{{ search(query: \"{word}\", mode: LEXICAL, first: 1) {{ hits {{ id }} }} }}");
-        while begun.elapsed() < PATIENCE {
-            let found = self.graphql(&query).await;
-            if found.is_some_and(|found| found["search"]["hits"].as_array().is_some_and(|hits| !hits.is_empty())) {
-                self.waits.push(begun.elapsed());
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("{word} was not found within {PATIENCE:?}: {}", self.log());
+        self.until(&query, |found| found["search"]["hits"].as_array().is_some_and(|hits| !hits.is_empty())).await;
+        self.waits.push(begun.elapsed());
     }
 
     /// The whole time of fire.
@@ -200,6 +195,10 @@ impl Soak {
                 self.count("faults");
             }
             if turn % 12 == 0 {
+                // What is announced just before is known to the server or not.
+                let thread = self.threads[self.dice.below(self.threads.len())];
+                let note = json!({ "body": format!("Said at the last moment of turn {turn}.") });
+                self.api(Method::POST, &format!("{}/{}/notes", thread.0, thread.1), note).await;
                 self.kill_server();
                 // Nobody hears of this until the next sync.
                 for _ in 0..self.dice.below(3) {
@@ -245,11 +244,13 @@ impl Soak {
         .await;
     }
 
+    /// Asks until the answer is as it should be.
     async fn until(&self, query: &str, holds: impl Fn(&Value) -> bool) {
         let end = Instant::now() + PATIENCE;
+        let mut look = tokio::time::interval(LOOK);
         while !self.graphql(query).await.is_some_and(|found| holds(&found)) {
             assert!(Instant::now() < end, "{query}: not in time: {}", self.log());
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            look.tick().await;
         }
     }
 }

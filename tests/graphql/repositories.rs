@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use crate::{
     cli_repositories::shop,
     graphql::Api,
-    support::{Fixture, Forge, Sandbox},
+    support::{Fixture, Forge, NO_SCHEDULE, Sandbox},
 };
 
 impl Api {
     /// Of a server that has read nothing but a repository, as `acme/shop`.
     fn of_repository(repository: &Fixture) -> Self {
         let sandbox = Sandbox::indexed(repository);
+        sandbox.write_config(NO_SCHEDULE);
         let server = sandbox.serve();
         Self { forge: Forge::start(), sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
     }
@@ -154,10 +155,6 @@ async fn repositories_are_added_and_removed() {
         api.error(both).await,
         ("INVALID".to_owned(), "name branches or ask for all of them, not both".to_owned())
     );
-    // The server reads by itself what it has when it starts.
-    while api.data("{ jobs(status: SUCCEEDED) { id } }").await["jobs"] == json!([]) {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
     let removed = api.data("mutation { removeRepository(project: \"acme/shop\") }").await;
     assert!(removed["removeRepository"].as_u64() > Some(10), "{removed}");
     let (code, _) = api.error("mutation { removeRepository(project: \"acme/shop\") }").await;

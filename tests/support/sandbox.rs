@@ -64,8 +64,8 @@ impl Output {
     }
 }
 
-/// A server does what it is asked for and nothing else.
-const NO_SCHEDULE: &str = "sync = { every_minutes = 0, reconcile_hours = 0, full_days = 0 }\n";
+/// A line of a configuration: a server does what it is asked for and nothing else.
+pub(crate) const NO_SCHEDULE: &str = "sync = { every_minutes = 0, reconcile_hours = 0, full_days = 0 }\n";
 
 impl Sandbox {
     /// One that reads `acme/shop` from the forge.
