@@ -1,6 +1,6 @@
 //! Which documents a search looks at closely.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use backstory_model::{
     filter::{DocumentKind, Filter},
@@ -96,15 +96,15 @@ impl Engine {
         }
         Ok(measured)
     }
+}
 
-    /// The texts of passages.
-    pub(super) async fn texts(&self, passages: &[&Measured]) -> Result<HashMap<PassageId, String>> {
-        let stored = passages.iter().filter_map(|passage| match passage.text {
-            Text::Passage(id) => Some(id),
-            Text::Document(_) => None,
-        });
-        Ok(self.index().passage_texts(&stored.collect::<Vec<_>>()).await?)
-    }
+/// Those of the passages whose texts are in the index.
+pub(super) fn stored(passages: &[&Measured]) -> Vec<PassageId> {
+    let stored = passages.iter().filter_map(|passage| match passage.text {
+        Text::Passage(id) => Some(id),
+        Text::Document(_) => None,
+    });
+    stored.collect()
 }
 
 impl Found {

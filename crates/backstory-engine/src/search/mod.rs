@@ -30,7 +30,7 @@ use crate::{
     settings::Ranking,
 };
 pub(crate) use candidates::is_excluded;
-use candidates::meets;
+use candidates::{meets, stored};
 use evidence::{Candidate, Measured, Scale, gathered};
 use query::Understood;
 use story::Story;
@@ -272,7 +272,7 @@ impl Engine {
         let best = stories.len().min(RERANKED);
         let stories = &mut stories[..best];
         let passages: Vec<&Measured> = stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
-        let texts = self.texts(&passages).await?;
+        let texts = self.index().passage_texts(&stored(&passages)).await?;
         let given = stories.iter().map(|story| {
             let best = story.candidate.passages.first();
             best.and_then(|passage| passage.text.of(&texts)).unwrap_or_default()
@@ -304,8 +304,13 @@ impl Engine {
         let shown: Vec<&Measured> =
             stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
         let index = self.index();
-        let (documents, texts) = tokio::join!(index.documents(&ids), self.texts(&shown));
-        let (documents, texts) = (documents?, texts?);
+        // In a task of its own, so that the two can use a core each.
+        let texts = tokio::spawn({
+            let (index, passages) = (index.clone(), stored(&shown));
+            async move { index.passage_texts(&passages).await }
+        });
+        let (documents, texts) = tokio::join!(index.documents(&ids), texts);
+        let (documents, texts) = (documents?, texts??);
         let documents: HashMap<&str, &StoredDocument> =
             documents.iter().map(|document| (document.id.as_str(), document)).collect();
         let hit = |(story, id): (Story, &String)| {

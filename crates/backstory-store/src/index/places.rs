@@ -1,17 +1,26 @@
-//! Which document each row is of, in memory: a search of the store then need not read a column to say what it found.
+//! Where each row is and which document it is of, in memory: a search of the store then need not read a column to say
+//! what it found, and what is shown of it is read from there instead of being looked up.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use arrow::array::{RecordBatch, UInt64Array};
-use lancedb::{Table, query::Select};
+use lancedb::{
+    Table,
+    query::{QueryBase as _, Select},
+};
 
 use super::{
     columns::Columns,
     error::IndexError,
+    filter::any_of,
+    not_local,
+    schema::ID,
     tables::{count, fetch},
+    vectors::VALUES_PER_QUERY,
 };
 
 /// Column with the address of a row. It changes when files are joined; no other row of the table ever gets it.
@@ -19,12 +28,19 @@ pub(super) const ROW: &str = "_rowid";
 /// Forgotten addresses that are put up with, as a share of the rows there are.
 const STALE: u64 = 2;
 
-/// Ids by the addresses of rows, of one table. Clones are the same.
+/// The addresses of the rows of one table. Clones are the same.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
-    /// The column with the ids.
+    /// The column that says which document a row is of.
     column: &'static str,
-    known: Arc<RwLock<HashMap<u64, Arc<str>>>>,
+    known: Arc<RwLock<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    documents: HashMap<u64, Arc<str>>,
+    /// By a hash of the row's own id; what is read there tells whether it is the right one.
+    rows: HashMap<u64, u64>,
 }
 
 impl Places {
@@ -32,43 +48,108 @@ impl Places {
         Self { column, known: Arc::default() }
     }
 
-    /// Remembers the rows of a batch that has the ids and [`ROW`].
+    /// Remembers the rows of a batch that has the ids of rows and documents and [`ROW`].
     pub(super) fn learn(&self, batch: &RecordBatch) -> Result<(), IndexError> {
-        let ids = Columns(batch).text(self.column)?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let (ids, documents) = (Columns(batch).text(ID)?, Columns(batch).text(self.column)?);
+        let mut known = self.write();
         for (row, address) in addresses(batch)?.iter().enumerate() {
-            known.insert(*address, ids.value(row).into());
+            known.documents.insert(*address, documents.value(row).into());
+            known.rows.insert(hash(ids.value(row)), *address);
         }
         Ok(())
     }
 
-    /// The ids at addresses, in their order; the table is asked for those that are not known yet. A row that went since
-    /// it was found has none.
+    /// The documents of the rows at addresses, in their order; the table is asked for those that are not known yet. A
+    /// row that went since it was found has none.
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            addresses.iter().copied().filter(|address| !known.contains_key(address)).collect()
+            let known = self.read();
+            addresses.iter().copied().filter(|address| !known.documents.contains_key(address)).collect()
         };
         if !unknown.is_empty() {
             unknown.sort_unstable();
-            let rows = table.take_row_ids(unknown).with_row_id().select(Select::columns(&[self.column]));
+            let columns = self.columns(&[]);
+            let rows = table.take_row_ids(unknown).with_row_id().select(Select::columns(&columns));
             for batch in fetch(rows, "read rows").await? {
                 self.learn(&batch)?;
             }
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(addresses.iter().map(|address| known.get(address).cloned()).collect())
+        let known = self.read();
+        Ok(addresses.iter().map(|address| known.documents.get(address).cloned()).collect())
+    }
+
+    /// Columns of the rows with these ids, and [`ID`], in no particular order. There may be other rows among them.
+    pub(super) async fn rows(
+        &self,
+        table: &Table,
+        ids: &[&str],
+        columns: &[&'static str],
+    ) -> Result<Vec<RecordBatch>, IndexError> {
+        let columns = self.columns(columns);
+        let there: Vec<u64> = {
+            let known = self.read();
+            ids.iter().filter_map(|id| known.rows.get(&hash(id)).copied()).collect()
+        };
+        let mut batches = vec![take(table, there, &columns).await?];
+        let mut found: HashSet<&str> = HashSet::new();
+        for batch in &batches {
+            found.extend(Columns(batch).text(ID)?.iter().flatten());
+        }
+        // New ones, and those that are elsewhere since files were joined.
+        let missing: Vec<&str> = ids.iter().copied().filter(|id| !found.contains(id)).collect();
+        for ids in missing.chunks(VALUES_PER_QUERY) {
+            let query = table.query().only_if_expr(any_of(ID, ids.iter().copied())).with_row_id();
+            let looked_up = fetch(query.select(Select::columns(&columns)), "look rows up").await?;
+            looked_up.iter().try_for_each(|batch| self.learn(batch))?;
+            batches.extend(looked_up);
+        }
+        Ok(batches)
     }
 
     /// Forgets all addresses, if most of them must be of rows that are gone.
     pub(super) async fn tidy(&self, table: &Table) -> Result<(), IndexError> {
         let rows = count(table).await?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() as u64 > STALE * rows {
-            *known = HashMap::new();
+        let mut known = self.write();
+        if known.documents.len() as u64 > STALE * rows {
+            *known = Known::default();
         }
         Ok(())
     }
+
+    /// Columns, and those that addresses are known by, each once.
+    fn columns<'a>(&self, others: &[&'a str]) -> Vec<&'a str> {
+        let mut columns: Vec<&str> = [ID, self.column].into_iter().chain(others.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Columns of the rows at addresses, of those that there are. A query that names addresses takes three times as long, most
+/// of it to be planned.
+async fn take(table: &Table, mut addresses: Vec<u64>, columns: &[&str]) -> Result<RecordBatch, IndexError> {
+    let failed = IndexError::store("read rows");
+    let dataset = table.dataset().ok_or_else(not_local)?.get().await.map_err(failed)?;
+    let files: HashSet<u64> = dataset.fragments().iter().map(|file| file.id).collect();
+    addresses.retain(|address| files.contains(&(address >> 32)));
+    addresses.sort_unstable();
+    addresses.dedup();
+    let columns = dataset.schema().project(columns).map_err(IndexError::store("read rows"))?;
+    dataset.take_rows(&addresses, columns).await.map_err(IndexError::store("read rows"))
+}
+
+fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The addresses of the rows of a batch.

@@ -154,18 +154,15 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn passage_texts(&self, ids: &[PassageId]) -> Result<HashMap<PassageId, String>, IndexError> {
-        let table = self.passages().table;
+        let Passages { table, places, .. } = self.passages();
         let ids: Vec<String> = ids.iter().map(PassageId::to_string).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut found = HashMap::new();
-        for ids in ids.chunks(VALUES_PER_QUERY) {
-            let condition = any_of(ID, ids.iter().map(String::as_str));
-            let query = table.query().only_if_expr(condition).select(Select::columns(&[ID, TEXT]));
-            for batch in fetch(query, "read passages").await? {
-                let columns = Columns(&batch);
-                let (ids, texts) = (columns.text(ID)?, columns.text(TEXT)?);
-                let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
-                found.extend((0..batch.num_rows()).filter_map(text));
-            }
+        for batch in places.rows(&table, &ids, &[TEXT]).await? {
+            let columns = Columns(&batch);
+            let (ids, texts) = (columns.text(ID)?, columns.text(TEXT)?);
+            let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
+            found.extend((0..batch.num_rows()).filter_map(text));
         }
         Ok(found)
     }
@@ -206,16 +203,12 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn documents(&self, ids: &[String]) -> Result<Vec<StoredDocument>, IndexError> {
-        let mut found = HashMap::new();
         let facts = self.facts(ids.iter().map(String::as_str));
-        for ids in ids.chunks(VALUES_PER_QUERY) {
-            let condition = any_of(ID, ids.iter().map(String::as_str));
-            let query = self.shared.documents.query().only_if_expr(condition).select(Select::columns(&STORED_COLUMNS));
-            for batch in fetch(query, "read documents").await? {
-                found.extend(
-                    stored_documents(&batch, &facts)?.into_iter().map(|document| (document.id.clone(), document)),
-                );
-            }
+        let known: Vec<&str> = facts.keys().copied().collect();
+        let mut found = HashMap::new();
+        for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
+            let documents = stored_documents(&batch, &facts)?.into_iter();
+            found.extend(documents.map(|document| (document.id.clone(), document)));
         }
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
     }
