@@ -92,7 +92,8 @@ impl Forge {
             let (id, author, now, url) =
                 (world.next_id(), world.person(author), world.now.to_string(), world.url.clone());
             let project = world.project_mut(project);
-            let iid = project.threads.keys().filter(|key| key.starts_with('#')).count() + 1;
+            let numbers = project.threads.keys().filter_map(|key| key.strip_prefix('#')?.parse::<u64>().ok());
+            let iid = numbers.max().unwrap_or(0) + 1;
             let full = format!("{}#{iid}", project.path);
             let json = json!({
                 "id": id, "iid": iid, "project_id": project.id, "title": title, "description": description,
@@ -144,6 +145,64 @@ impl Forge {
         });
     }
 
+    /// Somebody resolves the discussions of a merge request.
+    pub(crate) fn resolve(&self, thread: &str, by: &str) {
+        self.write(|world| {
+            let by = world.person(by);
+            for note in world.thread_mut(thread).notes_mut().filter(|note| note["resolvable"] == true) {
+                note["resolved"] = json!(true);
+                note["resolved_by"] = by.clone();
+            }
+        });
+        self.edit(thread, |json| json["blocking_discussions_resolved"] = json!(true));
+    }
+
+    /// Somebody moves an issue to another project: it is opened there, and closed here. Its reference there.
+    pub(crate) fn move_issue(&self, issue: &str, to: &str, by: &str) -> String {
+        let text =
+            |key: &str| self.write(|world| world.thread_mut(issue).json[key].as_str().unwrap_or_default().to_owned());
+        let moved = self.new_issue(to, by, &text("title"), &text("description"));
+        self.discuss(issue, by, &format!("moved to {moved}"));
+        let id = self.write(|world| {
+            let note = world.thread_mut(issue).notes_mut().last().unwrap();
+            note["system"] = json!(true);
+            world.thread_mut(&moved).json["id"].clone()
+        });
+        self.edit(issue, |json| json["moved_to_id"] = id);
+        self.close(issue, by);
+        moved
+    }
+
+    /// Somebody who has done nothing yet.
+    pub(crate) fn join(&self, username: &str) {
+        self.write(|world| {
+            let id = world.next_id();
+            let page = format!("{}/{username}", world.url);
+            let person = json!({"id": id, "username": username, "name": username.to_uppercase(), "web_url": page});
+            world.people.insert(username.to_owned(), person);
+        });
+    }
+
+    /// Somebody takes another user name, which moves no time. Here they are still known by the first one.
+    pub(crate) fn rename(&self, person: &str, username: &str) {
+        self.write(|world| {
+            let (id, page) = (world.person(person)["id"].clone(), format!("{}/{username}", world.url));
+            let threads = world.projects.iter_mut().flat_map(|project| project.threads.values_mut());
+            let of_threads = threads.flat_map(|thread| {
+                let Thread { json, discussions, approved_by, .. } = thread;
+                discussions.iter_mut().chain(approved_by).chain([json])
+            });
+            for json in of_threads.chain(world.people.values_mut()) {
+                each_object(json, &mut |object| {
+                    if object["id"] == id && object["username"].is_string() {
+                        object["username"] = json!(username);
+                        object["web_url"] = json!(page);
+                    }
+                });
+            }
+        });
+    }
+
     fn edit(&self, thread: &str, change: impl FnOnce(&mut Value)) {
         self.write(|world| {
             let now = world.now.to_string();
@@ -166,6 +225,10 @@ impl World {
 }
 
 impl Thread {
+    fn notes_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.discussions.iter_mut().flat_map(|discussion| discussion["notes"].as_array_mut().unwrap())
+    }
+
     fn noted(&mut self, notes: i64, now: &str) {
         let count = self.json["user_notes_count"].as_i64().unwrap();
         self.json["user_notes_count"] = json!(count + notes);
@@ -173,6 +236,17 @@ impl Thread {
         if time(now).duration_since(time(self.json["updated_at"].as_str().unwrap())) >= TOUCH_INTERVAL {
             self.json["updated_at"] = json!(now);
         }
+    }
+}
+
+fn each_object(json: &mut Value, show: &mut impl FnMut(&mut Value)) {
+    if json.is_object() {
+        show(json);
+    }
+    match json {
+        Value::Object(map) => map.values_mut().for_each(|value| each_object(value, show)),
+        Value::Array(values) => values.iter_mut().for_each(|value| each_object(value, show)),
+        _ => {}
     }
 }
 

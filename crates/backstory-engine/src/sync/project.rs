@@ -99,7 +99,11 @@ impl<'a> ProjectSync<'a> {
         let read = self.read(scope).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
-        read.and(committed)
+        read.and(committed)?;
+        if scope != Scope::New {
+            self.engine.ledger_step(|ledger| ledger.bury_unnamed_people(Timestamp::now())).await?;
+        }
+        Ok(())
     }
 
     /// Reads issues and merge requests, by kind and number, again.

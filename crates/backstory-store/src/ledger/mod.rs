@@ -5,6 +5,7 @@ mod chats;
 mod erase;
 mod forgotten;
 mod jobs;
+mod people;
 mod repositories;
 mod runs;
 mod schema;
@@ -230,7 +231,9 @@ impl Ledger {
             if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
                 continue;
             }
-            if upsert(&tx, &aliases::aliased(item, &aliases), page.fetched_at)? {
+            let item = aliases::aliased(item, &aliases);
+            people::rename(&tx, &item)?;
+            if upsert(&tx, &item, page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
             }
         }

@@ -1,0 +1,148 @@
+//! People at a forge get other names, and go. What they wrote does not say so: it is as unchanged as before, although the
+//! forge shows it otherwise now.
+
+use std::collections::{BTreeMap, HashSet};
+
+use backstory_model::entity::ItemKind;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
+use serde_json::{Value, json};
+
+use super::{COLUMNS, Ledger, LedgerError, NewItem, StoredItem, bury, raw, to_i64, unpack, upsert};
+
+/// Items that are looked at together.
+const BATCH: i64 = 1000;
+/// Where GitLab and GitHub tell the name of a person.
+const NAMES: [&str; 2] = ["username", "login"];
+/// Where they tell the address of their page.
+const PAGES: [&str; 2] = ["web_url", "html_url"];
+
+impl Ledger {
+    /// Marks the profiles of people as gone whom no issue, merge request or discussion names any more, in one
+    /// transaction; says how many. Reads all of those.
+    ///
+    /// # Errors
+    /// Nothing is marked.
+    pub fn bury_unnamed_people(&self, at: Timestamp) -> Result<u64, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut named = HashSet::new();
+        each_of_threads(&tx, |_, _, mut payload| {
+            each_person(&mut payload, &mut |person| {
+                named.insert(identity(person));
+            });
+            Ok(())
+        })?;
+        let mut unnamed = Vec::new();
+        let profiles = format!("SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL ORDER BY key");
+        for profile in tx.prepare_cached(&profiles)?.query_map([ItemKind::Person.as_str()], raw)? {
+            let profile = unpack(profile?)?;
+            if !named.contains(&identity(&read(profile.payload.as_deref()))) {
+                unnamed.push(profile);
+            }
+        }
+        for profile in &unnamed {
+            bury(&tx, &profile.project, profile.kind, &profile.key, at)?;
+        }
+        tx.commit()?;
+        Ok(unnamed.len() as u64)
+    }
+}
+
+/// If the profile of a person comes with another name than before, gives them that name wherever an issue, a merge request
+/// or a discussion refers to them. Texts that mention them stay, as they do at the forge.
+pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), LedgerError> {
+    if profile.kind != ItemKind::Person {
+        return Ok(());
+    }
+    let stored = format!("SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3");
+    let key = params![profile.project, profile.kind.as_str(), profile.key];
+    let Some(stored) = tx.prepare_cached(&stored)?.query_row(key, raw).optional()? else { return Ok(()) };
+    let (before, now) = (read(unpack(stored)?.payload.as_deref()), read(Some(&profile.payload)));
+    let renamed = NAMES.into_iter().find(|name| before[*name].is_string() && before[*name] != now[*name]);
+    // Another forge may have given the same number to somebody else.
+    let Some(name) = renamed.filter(|_| home(&before) == home(&now)) else { return Ok(()) };
+    let known_as = identity(&before);
+    each_of_threads(tx, |stored, secrets, mut payload| {
+        let mut found = false;
+        each_person(&mut payload, &mut |person| {
+            if identity(person) == known_as {
+                person[name] = now[name].clone();
+                found = true;
+            }
+        });
+        // Of those who approved there is but the name, in order.
+        if let Some(approvers) = payload.get_mut("approved_by").and_then(Value::as_array_mut)
+            && let Some(known) = approvers.iter_mut().find(|approver| **approver == before[name])
+        {
+            *known = now[name].clone();
+            approvers.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+            found = true;
+        }
+        if found {
+            let StoredItem { project, kind, key, thread, updated_at, fetched_at, .. } = stored;
+            let payload = payload.to_string().into_bytes();
+            upsert(tx, &NewItem { project, kind, key, thread, updated_at, secrets, payload }, fetched_at)?;
+        }
+        Ok(())
+    })
+}
+
+/// Shows every issue, merge request and discussion, how many secrets of which kind were replaced in it, and its payload.
+fn each_of_threads(
+    tx: &Transaction<'_>,
+    mut show: impl FnMut(StoredItem, BTreeMap<String, u64>, Value) -> Result<(), LedgerError>,
+) -> Result<(), LedgerError> {
+    let kinds = [ItemKind::Issue, ItemKind::MergeRequest, ItemKind::Discussion].map(ItemKind::as_str);
+    // What is written meanwhile stands behind that.
+    let end: i64 = tx.query_row("SELECT COALESCE(MAX(seq), 0) FROM items", [], |row| row.get(0))?;
+    let mut seq = 0;
+    loop {
+        let batch: Vec<_> = tx
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS}, secrets FROM items
+                 WHERE seq > ?1 AND seq <= ?2 AND payload IS NOT NULL AND kind IN (?3, ?4, ?5) ORDER BY seq LIMIT ?6"
+            ))?
+            .query_map(params![seq, end, kinds[0], kinds[1], kinds[2], BATCH], |row| {
+                Ok((raw(row)?, row.get::<_, Option<String>>("secrets")?))
+            })?
+            .collect::<Result<_, _>>()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        for (stored, secrets) in batch {
+            let stored = unpack(stored)?;
+            seq = to_i64(stored.seq);
+            let secrets = secrets.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+            let payload = read(stored.payload.as_deref());
+            show(stored, secrets, payload)?;
+        }
+    }
+}
+
+/// Shows every object that is a person.
+fn each_person(json: &mut Value, show: &mut impl FnMut(&mut Value)) {
+    if json["id"].is_u64() && NAMES.iter().any(|name| json[*name].is_string()) {
+        return show(json);
+    }
+    match json {
+        Value::Object(map) => map.values_mut().for_each(|value| each_person(value, show)),
+        Value::Array(values) => values.iter_mut().for_each(|value| each_person(value, show)),
+        _ => {}
+    }
+}
+
+/// A person's number and names.
+fn identity(person: &Value) -> (Option<u64>, [Option<String>; 2]) {
+    (person["id"].as_u64(), NAMES.map(|name| person[name].as_str().map(str::to_owned)))
+}
+
+/// Address of a person's page without their name.
+fn home(profile: &Value) -> Option<&str> {
+    let page = PAGES.into_iter().find_map(|page| profile[page].as_str())?;
+    page.rsplit_once('/').map(|(home, _)| home)
+}
+
+fn read(payload: Option<&[u8]>) -> Value {
+    payload.and_then(|payload| serde_json::from_slice(payload).ok()).unwrap_or_else(|| json!(null))
+}
