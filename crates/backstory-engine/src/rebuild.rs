@@ -70,6 +70,20 @@ impl Engine {
         Ok(())
     }
 
+    /// Writes what the index has to a new directory, where nothing is left of what it had before. As thorough as making it
+    /// anew, and many times as fast.
+    pub(crate) async fn renew_index(&self, reporter: &Reporter) -> Result<()> {
+        reporter.phase("index", None);
+        let _one_at_a_time = self.0.projecting.lock().await;
+        let directory = prepare(&self.0.indexes)?;
+        self.index().copy_to(&directory).await?;
+        let index = Index::open(&directory, self.model_tag()).await?;
+        switch(&self.0.indexes, &directory)?;
+        *self.0.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        remove_others(&self.0.indexes);
+        Ok(())
+    }
+
     pub(crate) async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
         let directory = prepare(&self.0.indexes)?;

@@ -7,7 +7,7 @@ use backstory_store::{
     scan::{Pieces, Scanned},
 };
 
-use super::subject::Texts;
+use super::subject::{Texts, looked_for};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -53,20 +53,20 @@ impl Engine {
             }
         }
         let (engine, pieces) = (self.clone(), texts.pieces.clone());
-        self.blocking(move || engine.look_everywhere(&Pieces::new(pieces.iter().map(String::as_str)), found)).await
+        self.blocking(move || engine.look_everywhere(&looked_for(&pieces)?, found)).await
     }
 
     /// Looks for pieces in the ledger, the graph and the files.
     pub(super) fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
         let mut holder = None;
         self.ledger().each_text(|table, text| {
-            holder = pieces.within(text).next().map(|_| table);
+            holder = pieces.is_in(text).then_some(table);
             holder.is_none()
         })?;
         found.left.extend(holder.map(|table| format!("the table {table} of the ledger")));
         for statement in self.graph().statements() {
             found.statements += 1;
-            if pieces.within(statement?.as_bytes()).next().is_some() {
+            if pieces.is_in(statement?.as_bytes()) {
                 found.left.push("the graph".to_owned());
                 break;
             }

@@ -268,6 +268,9 @@ impl Work<'_> {
         let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
+        if extent == Extent::Again {
+            self.engine.forget_identities()?;
+        }
         if let Some(head) = tips.get(default) {
             let times = self.engine.changed_at(self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -52,7 +53,7 @@ pub(super) struct ProjectSync<'a> {
     /// Keys of issues and merge requests that were forgotten.
     forgotten: HashSet<String>,
     /// Names of people who were forgotten.
-    aliases: Aliases,
+    aliases: Arc<Aliases>,
     /// Closed threads that changed last before this are not kept; known once the forge has answered.
     pub(super) horizon: Option<Timestamp>,
     /// What is written while the next is fetched.
@@ -86,7 +87,7 @@ impl<'a> ProjectSync<'a> {
             report,
             cap: None,
             forgotten: HashSet::new(),
-            aliases: Aliases::default(),
+            aliases: Arc::default(),
             horizon: None,
             committing: None,
             bereaved: BTreeSet::new(),
@@ -117,9 +118,8 @@ impl<'a> ProjectSync<'a> {
     /// as the ledger has them.
     async fn look_up_forgotten(&mut self) -> Result<()> {
         let project = self.project.to_owned();
-        let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.aliases()?));
-        let (forgotten, aliases) = self.engine.ledger_step(looked_up).await?;
-        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), aliases);
+        let forgotten = self.engine.ledger_step(move |ledger: &Ledger| ledger.forgotten_threads(&project)).await?;
+        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), self.engine.ledger().aliases());
         Ok(())
     }
 

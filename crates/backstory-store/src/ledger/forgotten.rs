@@ -184,6 +184,52 @@ impl Ledger {
         Ok(())
     }
 
+    /// The record of how an issue, merge request or project that is on the list was forgotten, if the last attempt came
+    /// to its end and nothing was found afterwards.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn forgotten_to_the_end(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+        let connection = self.lock();
+        let name = subject.to_string();
+        if !is_listed(&connection, subject.kind(), &name)? {
+            return Ok(None);
+        }
+        let mut statement = connection
+            .prepare_cached(&format!("SELECT {ENTRY} FROM audit WHERE subject = ?1 ORDER BY id DESC LIMIT 1"))?;
+        let last = statement.query_row([name], entry).optional()?;
+        Ok(last.filter(|last| last.action == AuditAction::Forget && last.verified == Some(true)))
+    }
+
+    /// Whether there is anything of an issue, merge request or project.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn has(&self, subject: &Subject) -> Result<bool, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2))")?;
+        Ok(statement.query_row(params![subject.project(), subject.thread()], |row| row.get(0))?)
+    }
+
+    /// Records that what was forgotten before is nowhere.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn record_forgotten_again(
+        &self,
+        subject: &Subject,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = record(&tx, AuditAction::Forget, subject.kind(), &subject.to_string(), reason, at)?;
+        tx.execute("UPDATE audit SET verified = 1 WHERE id = ?1", [id])?;
+        tx.commit()?;
+        Ok(())
+    }
+
     /// Subjects of which forgetting began and never ended, as in the record.
     ///
     /// # Errors
@@ -205,12 +251,14 @@ impl Ledger {
     /// SQLite refused.
     pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT id, at, action, kind, subject, reason, counts, verified FROM audit ORDER BY id DESC LIMIT ?1",
-        )?;
+        let mut statement =
+            connection.prepare_cached(&format!("SELECT {ENTRY} FROM audit ORDER BY id DESC LIMIT ?1"))?;
         Ok(statement.query_map([to_i64(limit as u64)], entry)?.collect::<Result<_, _>>()?)
     }
 }
+
+/// Columns of a record.
+const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified";
 
 /// Puts something on the list; what was said first stays.
 pub(super) fn list(

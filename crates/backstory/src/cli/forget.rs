@@ -108,10 +108,17 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     let terminal = &session.terminal;
     let (removed, verified) = (&summary["removed"], &summary["verified"]);
     let subject = plain(summary["subject"].as_str().unwrap_or_default());
+    if let Some(before) = summary["forgotten_before"]["at"].as_str().and_then(|at| at.parse().ok()) {
+        terminal.line(format_args!(
+            "{subject} was forgotten before, at {}: ledger, graph and index have nothing by that reference",
+            minute(before)
+        ))?;
+        return Ok(terminal.line("What it said is kept nowhere, so its texts cannot be looked for again")?);
+    }
     terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
     let count = |name: &str| verified[name].as_u64().unwrap_or(0);
     if count("pieces") == 0 {
-        return Ok(terminal.line("There was no text of its own that could be looked for afterwards")?);
+        return Ok(terminal.line("The ledger had no text of its own that could be looked for afterwards")?);
     }
     let pieces = counted(count("pieces"), "piece", "pieces");
     terminal.line(format_args!(
