@@ -355,7 +355,8 @@ fn a_person_is_forgotten_in_commits_and_files_too() {
 
 #[test]
 fn a_person_whom_only_commits_know_is_forgotten() {
-    let sandbox = Sandbox::indexed(&shop());
+    let repository = shop();
+    let sandbox = Sandbox::indexed(&repository);
     assert!(sandbox.run(&["forget", "@nobody@example.com"]).error(1).starts_with("nobody is known as @nobody@example"));
     let told = forget(&sandbox, "@grace@example.com");
     assert_eq!(told["removed"]["people"], 1, "{told:#}");
@@ -370,7 +371,7 @@ fn a_person_whom_only_commits_know_is_forgotten() {
     // Undone, everything is as it was.
     sandbox.run(&["forget", "--undo", "@grace@example.com"]).ok();
     sandbox.run(&["sync", "--full"]).ok();
-    assert_eq!(digest(&sandbox), digest(&Sandbox::indexed(&shop())));
+    assert_eq!(digest(&sandbox), digest(&Sandbox::indexed(&repository)));
 }
 
 #[test]

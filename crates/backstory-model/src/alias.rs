@@ -19,6 +19,8 @@ pub const PREFIX: &str = "forgotten-";
 const HOST: &str = "users.noreply.forgotten";
 /// Hex digits of the hash in an alias.
 const DIGITS: usize = 8;
+/// Characters of the shortest word of a name that is looked for among the words of a diff.
+const SHORTEST_WORD: usize = 3;
 /// Block of SHA-256, in bytes.
 const BLOCK: usize = 64;
 /// Longest user name, name or address that is looked for, in bytes.
@@ -46,7 +48,9 @@ impl PersonNames {
     /// The hashes of all of them, that of the id first.
     pub fn hashes(&self, key: &[u8]) -> Vec<String> {
         let texts = [&self.id].into_iter().chain(&self.addresses).map(|text| hash_of(key, text.trim()));
-        texts.chain(self.names.iter().map(|name| hash_of(key, &told_apart(name)))).collect()
+        let words = self.names.iter().flat_map(|name| name.split_whitespace()).filter(|word| is_long(word));
+        let words = words.map(|word| hash_of(key, &as_word(word)));
+        texts.chain(self.names.iter().map(|name| hash_of(key, &told_apart(name)))).chain(words).collect()
     }
 }
 
@@ -73,6 +77,15 @@ pub fn address_of(alias: &str) -> String {
 /// A name as it is hashed: neither a user name nor an address has a space.
 fn told_apart(name: &str) -> String {
     format!("name {}", name.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A word of a name as it is hashed.
+fn as_word(word: &str) -> String {
+    format!("word {word}")
+}
+
+fn is_long(word: &str) -> bool {
+    word.chars().count() >= SHORTEST_WORD
 }
 
 impl Aliases {
@@ -148,12 +161,23 @@ impl Aliases {
                 let signed = self.replace_signature(map);
                 let inner = map.iter_mut().map(|(name, value)| match value {
                     Value::String(text) if name == "message" => replace_with(text, |text| self.replace_message(text)),
+                    Value::Array(words) if name == "identifiers" => self.leave_out(words),
                     value => self.replace_in(value, names),
                 });
                 signed + inner.sum::<u64>()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
+    }
+
+    /// Takes words of names out of those that a commit touches; which of them stood together is not known any more.
+    fn leave_out(&self, words: &mut Vec<Value>) -> u64 {
+        let before = words.len();
+        words.retain(|word| {
+            let word = word["name"].as_str().unwrap_or_default();
+            !is_long(word) || (self.of(word).is_none() && self.of(&as_word(word)).is_none())
+        });
+        (before - words.len()) as u64
     }
 
     /// The alias for a text that is nothing but a name.
@@ -276,13 +300,15 @@ mod tests {
         let address = address_of(&alias);
         let mut json = json!({"author": {"name": "al", "email": "alice@Example.com", "at": "2024"},
             "committer": {"name": "Alice  NG", "email": "new@example.com"}, "tagger": {"name": "alice", "email": "x@y"},
+            "identifiers": [{"name": "Alice", "count": 2}, {"name": "Ng", "count": 1}, {"name": "total", "count": 1}],
             "message": "Fix\n\nas @alice said, mail alice@example.com, not malice@example.com.au\n\nReviewed-by: Alice Ng\n\
                         Co-authored-by: Al <alice@example.com>\nSigned-off-by: Bob <bob@example.com>\nAcked-by: alice, Bob"});
         let mut replaced = aliases.clone().replace_in_item(ItemKind::Commit, &mut json);
-        assert_eq!(replaced, 3);
+        assert_eq!(replaced, 4);
         assert_eq!(json["author"], json!({"name": alias, "email": address, "at": "2024"}));
         assert_eq!(json["committer"], json!({"name": alias, "email": address}));
         assert_eq!(json["tagger"]["name"], "alice");
+        assert_eq!(json["identifiers"], json!([{"name": "Ng", "count": 1}, {"name": "total", "count": 1}]));
         let expected = format!(
             "Fix\n\nas @{alias} said, mail {address}, not malice@example.com.au\n\nReviewed-by: {alias}\n\
              Co-authored-by: {alias} <{address}>\nSigned-off-by: Bob <bob@example.com>\nAcked-by: {alias}, Bob"

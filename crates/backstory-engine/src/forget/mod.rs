@@ -203,10 +203,7 @@ impl Engine {
         // From here on nobody finds it, while what lies on the disk is made anew.
         self.catch_up(None).await?;
         self.ledger_step(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
-        self.rebuild_graph(reporter).await?;
-        self.catch_up(None).await?;
-        self.renew_index(reporter).await?;
-        self.refresh_links().await
+        self.renew_projections(reporter).await
     }
 
     /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.

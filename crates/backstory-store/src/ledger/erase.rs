@@ -9,7 +9,7 @@ use super::{
     Ledger, LedgerError, bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
     repositories::drop_repository,
-    snapshots, unpacked,
+    retired, snapshots, unpacked,
 };
 use crate::scan::ZSTD;
 
@@ -64,6 +64,7 @@ impl Ledger {
         for key in people {
             erased.people += u64::from(bury(&tx, "", ItemKind::Person, key, at)?);
         }
+        retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
         erased.written = delete_written(&tx, subject)?;
         erased.messages = remove_answers(&tx, subject)?;
         erased.recorded = snapshots::leave_out(&tx, subject)?;

@@ -91,13 +91,15 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Whether something was forgotten, or may be read again.
+/// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditAction {
     /// It was forgotten.
     Forget,
     /// It was taken off the list.
     Undo,
+    /// Some of it is not kept any more.
+    Retire,
 }
 
 impl AuditAction {
@@ -106,6 +108,7 @@ impl AuditAction {
         match self {
             Self::Forget => "forget",
             Self::Undo => "undo",
+            Self::Retire => "retire",
         }
     }
 }
@@ -298,7 +301,8 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 // The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
-    let action = if action == AuditAction::Undo.as_str() { AuditAction::Undo } else { AuditAction::Forget };
+    let actions = [AuditAction::Forget, AuditAction::Undo, AuditAction::Retire];
+    let action = actions.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
     let kind = ForgottenKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ForgottenKind::Thread);
     Ok(AuditEntry {
         id: row.get(0)?,

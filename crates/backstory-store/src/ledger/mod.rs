@@ -6,6 +6,7 @@ mod erase;
 mod forgotten;
 mod jobs;
 mod repositories;
+mod retired;
 mod runs;
 mod schema;
 mod snapshots;
@@ -28,6 +29,7 @@ pub use erase::{Erased, REMOVED_ANSWER};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
+pub use retired::Retired;
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
@@ -235,6 +237,9 @@ impl Ledger {
             }
             if upsert(&tx, &aliases::aliased(item, &aliases), page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
+            }
+            if matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest) {
+                retired::forget(&tx, &item.project, Some(&item.key))?;
             }
         }
         for (project, thread) in &page.complete_threads {

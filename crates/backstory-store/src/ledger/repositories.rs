@@ -352,6 +352,26 @@ impl Ledger {
         tx.commit()?;
         Ok(())
     }
+
+    /// Takes out what commits replaced but for those that are to be kept.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn keep_replaced_by(&self, project: &str, is_kept: impl Fn(Sha) -> bool) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known: Vec<String> = tx
+            .prepare("SELECT DISTINCT sha FROM replaced WHERE project = ?1")?
+            .query_map([project], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for sha in known {
+            if !Sha::from_hex(sha.as_bytes()).is_some_and(&is_kept) {
+                tx.execute("DELETE FROM replaced WHERE project = ?1 AND sha = ?2", [project, &sha])?;
+            }
+        }
+        tx.commit()?;
+        Ok(())
+    }
 }
 
 /// Takes a repository off the list, with what is kept of its clone.
