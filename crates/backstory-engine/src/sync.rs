@@ -11,7 +11,7 @@ use backstory_sources::{
     git::Cancel,
 };
 use backstory_store::ledger::{Changes, Subject};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,6 +21,9 @@ use crate::{
     task::{Reporter, Task, TaskKind},
 };
 use project::ProjectSync;
+
+/// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written anew.
+const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 
 /// How much a sync reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,10 +178,11 @@ impl Engine {
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
         failed.map_or(Ok(()), Err).and(read)?;
-        // Also what an earlier sync took out that was cut off.
-        if self.ledger_step(|ledger| ledger.has_remains()).await? {
+        // Also what an earlier sync took out.
+        let lately = Timestamp::now() - CLEARED_EVERY;
+        if self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
             self.clear_away(reporter).await?;
-        } else if report.changes.total() > 0 {
+        } else if report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
@@ -213,7 +217,7 @@ impl Engine {
     async fn clear_away(&self, reporter: &Reporter) -> Result<()> {
         self.ledger_step(|ledger| ledger.compact()).await?;
         self.renew_projections(reporter).await?;
-        self.ledger_step(|ledger| ledger.note_no_remains()).await
+        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
 /// Bytes of what zstd packed that tell how much it is.
 const HEADER: i64 = 18;
 
-/// Which records are of something that may still be in files.
+/// Which records are of something that may still be in files: they do not say when it was cleared, ms since 1970.
 const REMAINS: &str = "action = 'retire' AND json_extract(counts, '$.cleared') IS NULL";
 
 /// A closed issue or merge request for which there is no room.
@@ -67,25 +67,28 @@ impl Ledger {
         Ok(removed)
     }
 
-    /// Whether something was taken out that may still be in the projections' files, or in pages that the ledger gave back.
+    /// Whether something was taken out that may still be in the projections' files, or in pages that the ledger gave back,
+    /// and nothing was done about that since a time.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn has_remains(&self) -> Result<bool, LedgerError> {
+    pub fn has_remains(&self, since: Timestamp) -> Result<bool, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT EXISTS (SELECT 1 FROM audit WHERE {REMAINS})"))?;
-        Ok(statement.query_row([], |row| row.get(0))?)
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT EXISTS (SELECT 1 FROM audit WHERE {REMAINS})
+             AND NOT EXISTS (SELECT 1 FROM audit WHERE action = 'retire' AND json_extract(counts, '$.cleared') > ?1)"
+        ))?;
+        Ok(statement.query_row([since.as_millisecond()], |row| row.get(0))?)
     }
 
     /// Notes that it is nowhere any more.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_no_remains(&self) -> Result<(), LedgerError> {
+    pub fn note_no_remains(&self, at: Timestamp) -> Result<(), LedgerError> {
         self.lock().execute(
-            &format!("UPDATE audit SET counts = json_set(counts, '$.cleared', json('true')) WHERE {REMAINS}"),
-            [],
+            &format!("UPDATE audit SET counts = json_set(counts, '$.cleared', ?1) WHERE {REMAINS}"),
+            [at.as_millisecond()],
         )?;
         Ok(())
     }
