@@ -190,7 +190,11 @@ fn the_newest_commits_are_kept() {
     repository.write("src/cart.py", "def total():\n    return 3\n");
     repository.commit("Take it back");
     sandbox.run(&["sync"]).ok();
-    assert_eq!(digest(&sandbox), digest(&with_commits(&repository, 2)));
+    let first = with_commits(&repository, 2);
+    assert_eq!(digest(&sandbox), digest(&first));
+    let earlier =
+        |sandbox: &Sandbox| sandbox.run(&["why", "acme/shop:src/cart.py:1", "--json"]).ok().json()["earlier"].clone();
+    assert_eq!(earlier(&sandbox), earlier(&first), "so does what was replaced");
     // Without the limit all are read.
     sandbox.write_config("data_dir = \"data\"\n");
     sandbox.run(&["sync"]).ok();
@@ -202,8 +206,8 @@ fn the_newest_commits_are_kept() {
 fn commits_are_kept_alike_after_a_kill() {
     let mut repository = shop();
     for number in 0..20 {
-        repository.write(&format!("src/part{number}.py"), &format!("def part{number}():\n    return {number}\n"));
-        repository.commit(&format!("Add part {number}"));
+        repository.write(format!("src/part{number}.py"), format!("def part{number}():\n    return {number}\n"));
+        repository.commit(format!("Add part {number}"));
     }
     let expected = digest(&with_commits(&repository, 5));
     for phase in

@@ -174,14 +174,14 @@ impl Engine {
             }
         }
         let read = self.sync_repositories(request, reporter, report).await;
-        let read = read.and(self.fit_all(reporter, report).await);
+        let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
         failed.map_or(Ok(()), Err).and(read)?;
         // Also what an earlier sync took out.
         let lately = Timestamp::now() - CLEARED_EVERY;
         if self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
-            self.clear_away(reporter).await?;
+            Box::pin(self.clear_away(reporter)).await?;
         } else if report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;

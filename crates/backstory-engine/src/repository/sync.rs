@@ -246,18 +246,13 @@ impl Work<'_> {
         let (tips, default) = (&basis.tips, basis.default.as_str());
         let now: BTreeSet<Sha> = tips.values().copied().collect();
         let all: Vec<Sha> = now.iter().copied().collect();
-        let clone = self.engine.clone_of(self.project);
-        let mut graph = CommitGraph::read(&self.git, &clone, &all, self.cancel)?;
-        let kept = match basis.window {
-            Some(count) => Some(CommitGraph::newest(&self.git, &clone, &all, count, self.cancel)?),
-            None => None,
-        };
-        kept.iter().for_each(|kept| graph.keep(kept));
+        let mut graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
+        let stored = self.stored_commits()?;
+        let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
         let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
-        let stored = self.stored_commits()?;
         let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
         names.sort_unstable();
@@ -270,7 +265,8 @@ impl Work<'_> {
         self.merges(&graph, tips.get(default).copied(), old_head)?;
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
-        self.engine.update_lineage(self.project, tips, extent == Extent::Again, kept.as_ref(), self.cancel)?;
+        let anew = extent == Extent::Again || comes_back;
+        self.engine.update_lineage(self.project, tips, anew, kept.as_ref(), self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
@@ -290,6 +286,26 @@ impl Work<'_> {
             self.head_links()?;
         }
         self.co_change(&counted, &mut every)
+    }
+
+    /// The commits that are kept, if not all are, which alone then are in the graph; and whether there may be some among
+    /// them that had left.
+    fn window(
+        &self,
+        basis: &Basis,
+        graph: &mut CommitGraph,
+        before: &BTreeSet<Sha>,
+        stored: &HashSet<Sha>,
+    ) -> Result<(Option<HashSet<Sha>>, bool)> {
+        let Some(count) = basis.window else { return Ok((None, false)) };
+        let tips: Vec<Sha> = basis.tips.values().copied().collect();
+        let clone = self.engine.clone_of(self.project);
+        let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
+        let seen = graph.reach(before);
+        let comes_back = before.iter().any(|tip| !graph.has(*tip))
+            || kept.iter().any(|commit| seen.contains(commit) && !stored.contains(commit));
+        graph.keep(&kept);
+        Ok((Some(kept), comes_back))
     }
 
     fn stored_commits(&self) -> Result<HashSet<Sha>> {

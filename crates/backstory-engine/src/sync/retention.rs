@@ -93,7 +93,7 @@ impl Engine {
             let (engine, path) = (self.clone(), project.to_owned());
             let fit = self.blocking(move || engine.fit_of(&path)).await?;
             if !fit.back.is_empty() && round < ROUNDS {
-                ProjectSync::new(self, forge, client, project, reporter, report).refetch(&fit.back).await?;
+                Box::pin(ProjectSync::new(self, forge, client, project, reporter, report).refetch(&fit.back)).await?;
                 let (path, back) = (project.to_owned(), fit.back.clone());
                 self.ledger_step(move |ledger| {
                     let keys: Vec<String> = back.iter().map(|(kind, iid)| format!("{}{iid}", kind.sigil())).collect();
@@ -109,8 +109,8 @@ impl Engine {
                 let (engine, path) = (self.clone(), project.to_owned());
                 report.retired += self
                     .blocking(move || {
-                        let keys = fit.gone.iter().map(|of| of.thread.clone()).collect();
-                        engine.take_out(&path, keys, &fit.gone)
+                        let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
+                        engine.take_out(&path, &keys, &fit.gone)
                     })
                     .await?;
             }
@@ -193,16 +193,16 @@ impl Engine {
         let known = self.ledger().retired(project)?;
         let too_old = known.into_values().filter(|of| of.updated_at < horizon).map(|of| of.thread).collect::<Vec<_>>();
         self.ledger().unretire(project, &too_old)?;
-        self.take_out(project, old, &[])
+        self.take_out(project, &old, &[])
     }
 
     /// Takes threads out, and the people whom nothing else names, with a record of that; how many objects that were.
-    fn take_out(&self, project: &str, threads: Vec<String>, no_room: &[Retired]) -> Result<u64> {
+    fn take_out(&self, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
         if threads.is_empty() {
             return Ok(0);
         }
         let mut gone = Vec::new();
-        for key in &threads {
+        for key in threads {
             let items = self.ledger().thread(project, key)?.into_iter();
             gone.extend(items.map(|item| (item.project, item.kind, item.key)));
         }
