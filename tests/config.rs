@@ -113,7 +113,11 @@ fn project_paths_must_be_paths_and_stand_once() {
 fn retention_is_bounded() {
     check_behind(
         "[retention]\ndays = 40000",
-        &expect!["backstory.toml:8: days is 40000; it must be 0 (for ever) to 36500"],
+        &expect!["backstory.toml:8: days is 40000; it must be 0 (all is kept) to 36500"],
+    );
+    check_behind(
+        "[retention]\nmegabytes = 2000000",
+        &expect!["backstory.toml:8: megabytes is 2000000; it must be 0 (all is kept) to 1000000"],
     );
 }
 

@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Forge, Sandbox, signal},
+    support::{Fixture, Forge, Sandbox, signal},
 };
 
 const SECOND: &str = "acme/shop#2";
 /// What only the second issue says.
 const SAID: &str = "Dual writes: the application writes to both databases";
 
-fn digest(sandbox: &Sandbox) -> String {
+pub(crate) fn digest(sandbox: &Sandbox) -> String {
     sandbox.run(&["check", "--digest"]).ok().stdout.trim().to_owned()
 }
 
 #[track_caller]
-fn is_sound(sandbox: &Sandbox) {
+pub(crate) fn is_sound(sandbox: &Sandbox) {
     let report = sandbox.run(&["check", "--json"]).json();
     assert_eq!(report["ok"], true, "{report:#}");
 }
@@ -35,7 +35,7 @@ fn found(sandbox: &Sandbox, words: &str) -> Vec<String> {
 }
 
 /// Whether a text is in a file below a directory.
-fn is_on_disk(directory: &Path, text: &str) -> bool {
+pub(crate) fn is_on_disk(directory: &Path, text: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -164,6 +164,26 @@ fn the_record_has_no_content() {
 }
 
 #[test]
+fn what_was_forgotten_before_is_told_so() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    forget(&sandbox, SECOND);
+    let told = forget(&sandbox, SECOND);
+    assert_eq!(told["forgotten_before"]["id"], "1", "{told:#}");
+    assert_eq!((&told["removed"], &told["verified"]["pieces"]), (&json!({}), &json!(0)), "{told:#}");
+    let said = sandbox.run(&["forget", SECOND]).ok().stdout;
+    assert!(said.starts_with("acme/shop#2 was forgotten before, at 20"), "{said}");
+    assert!(said.ends_with("What it said is kept nowhere, so its texts cannot be looked for again\n"), "{said}");
+    let listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
+    assert_eq!(listed.as_array().unwrap().len(), 3, "each time is on record: {listed:#}");
+    // Read again meanwhile, it is forgotten as before.
+    sandbox.run(&["forget", "--undo", SECOND]).ok();
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, SECOND);
+    assert!(told["verified"]["pieces"].as_u64() >= Some(5), "{told:#}");
+}
+
+#[test]
 fn what_cannot_be_forgotten_is_refused() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -264,6 +284,94 @@ fn a_person_becomes_an_alias_and_stays_one() {
     assert_eq!(undone, format!("{alias} may be read again; 'backstory sync --full' does it\n"));
     sandbox.run(&["sync", "--full"]).ok();
     assert!(statements_with(&sandbox, ":alice>").len() > 10);
+}
+
+/// The shop, where Alice also wrote commits and is named in others and in files.
+fn shop_of_alice() -> Fixture {
+    let mut shop = shop();
+    shop.write("AUTHORS.md", "# Authors\n\nAlice Ng <alice@example.com>\nGrace Hopper <grace@example.com>\n");
+    shop.write(".mailmap", "Alice Ng <alice@example.com> <al@old.example.com>\n");
+    shop.author("Alice Ng", "alice@example.com").commit("docs: tell who wrote it");
+    shop.write("src/fee.py", "def fee():\n    return 1\n");
+    shop.author("Grace Hopper", "grace@example.com").commit(
+        "Add a fee\n\nas Alice Ng <alice@example.com> proposed\n\nReviewed-by: Alice Ng\n\
+         Co-authored-by: Al <al@old.example.com>\nAcked-by: Ada <ada@example.com>\n",
+    );
+    shop
+}
+
+#[test]
+fn a_person_is_forgotten_in_commits_and_files_too() {
+    let forge = Forge::start();
+    let mut repository = shop_of_alice();
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]).ok();
+    assert!(sandbox.run(&["why", "acme/shop:AUTHORS.md:3"]).ok().stdout.contains("Alice Ng"));
+    let told = forget(&sandbox, "@alice@example.com");
+    let alias = told["subject"].as_str().unwrap().to_owned();
+    assert_eq!(told["removed"]["people"], 2, "the profile and the identity of commits: {told:#}");
+    for text in ["Alice Ng", "alice@example.com", "al@old.example.com", "\"username\":\"alice\""] {
+        assert!(!is_on_disk(&sandbox.data(), text), "{text}");
+    }
+    assert_eq!(statements_with(&sandbox, "lice"), Vec::<String>::new());
+    let same = statements_with(&sandbox, "sameAs");
+    assert!(
+        same.iter().any(|line| line.matches(&alias).count() >= 2),
+        "the commits are still of who wrote threads: {same:#?}"
+    );
+    is_sound(&sandbox);
+    let why = sandbox.run(&["why", "acme/shop:AUTHORS.md:3"]).ok().stdout;
+    assert!(!why.contains("Alice") && !why.contains("alice"), "{why}");
+    assert!(why.contains(&format!("{alias} <{alias}@users.noreply.forgotten>")), "{why}");
+    let head = repository.sha("main").to_string();
+    let shown = sandbox.run(&["show", &format!("acme/shop@{head}")]).ok().stdout;
+    assert!(!shown.contains("Alice") && !shown.contains("al@old"), "{shown}");
+    assert!(shown.contains("Acked-by: Ada <ada@example.com>") || !shown.contains("Acked-by"), "{shown}");
+
+    // The same from every sync, also of what comes later.
+    let without = digest(&sandbox);
+    for how in [&["sync"][..], &["sync", "--full"], &["rebuild"]] {
+        sandbox.run(how).ok();
+        assert_eq!(digest(&sandbox), without, "{how:?}");
+    }
+    repository.write("src/tax.py", "def tax():\n    return 2\n");
+    repository.author("Alice Ng", "alice@new.example.com").commit("Add a tax\n\nThanks to @alice\n");
+    repository.write("src/toll.py", "def toll():\n    return 3\n");
+    repository.author("Al", "al@old.example.com").commit("Add a toll");
+    sandbox.run(&["sync"]).ok();
+    assert_eq!(statements_with(&sandbox, "lice"), Vec::<String>::new());
+    assert_eq!(statements_with(&sandbox, "al@old"), Vec::<String>::new());
+    let later = digest(&sandbox);
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), later);
+    is_sound(&sandbox);
+
+    sandbox.run(&["forget", "--undo", "@alice"]).ok();
+    sandbox.run(&["sync", "--full"]).ok();
+    assert!(!statements_with(&sandbox, "alice@example.com").is_empty());
+    assert_eq!(statements_with(&sandbox, "users.noreply.forgotten"), Vec::<String>::new());
+    is_sound(&sandbox);
+}
+
+#[test]
+fn a_person_whom_only_commits_know_is_forgotten() {
+    let repository = shop();
+    let sandbox = Sandbox::indexed(&repository);
+    assert!(sandbox.run(&["forget", "@nobody@example.com"]).error(1).starts_with("nobody is known as @nobody@example"));
+    let told = forget(&sandbox, "@grace@example.com");
+    assert_eq!(told["removed"]["people"], 1, "{told:#}");
+    assert_eq!(statements_with(&sandbox, "race"), Vec::<String>::new());
+    for text in ["Grace Hopper", "grace@example.com"] {
+        assert!(!is_on_disk(&sandbox.data(), text), "{text}");
+    }
+    is_sound(&sandbox);
+    let without = digest(&sandbox);
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), without);
+    // Undone, everything is as it was.
+    sandbox.run(&["forget", "--undo", "@grace@example.com"]).ok();
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(&sandbox), digest(&Sandbox::indexed(&repository)));
 }
 
 #[test]

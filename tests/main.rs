@@ -24,6 +24,7 @@ mod operations;
 mod replay;
 mod repository;
 mod repository_shapes;
+mod retention;
 mod search_commits;
 mod search_rerank;
 mod secrets;

@@ -155,7 +155,7 @@ impl Engine {
             let path = project.project.clone();
             // Where something newer was forgotten or is not kept, the cursor is beyond what is left.
             let forgotten = self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?;
-            if self.settings().retention.closed.is_some() || !forgotten.is_empty() {
+            if self.settings().retention.drops_threads() || !forgotten.is_empty() {
                 continue;
             }
             let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();

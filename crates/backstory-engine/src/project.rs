@@ -178,6 +178,23 @@ impl Engine {
         }
     }
 
+    /// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
+    pub(crate) async fn index_files_anew(&self) -> Result<()> {
+        let _one_at_a_time = self.0.projecting.lock().await;
+        let index = self.index();
+        let seq = index.applied_seq().await?;
+        let threads = self
+            .ledger_step(|ledger| {
+                let files = ledger.items_of(ItemKind::File)?;
+                Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
+            })
+            .await?;
+        for batch in threads.chunks(THREAD_BATCH) {
+            index.apply(self.documents_of(batch.to_vec()).await?, seq).await?;
+        }
+        Ok(())
+    }
+
     /// The issues and merge requests that the next changes concern, and the sequence number these changes reach.
     async fn next_threads(&self, seq: u64) -> Result<(Vec<(String, String)>, u64)> {
         self.ledger_step(move |ledger| {

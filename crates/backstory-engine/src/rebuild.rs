@@ -56,6 +56,11 @@ impl Engine {
     pub(crate) async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
         reporter.phase("graph", None);
         let _one_at_a_time = self.0.projecting.lock().await;
+        self.graph_anew().await
+    }
+
+    /// Whoever calls keeps others from projecting.
+    async fn graph_anew(&self) -> Result<()> {
         let directory = prepare(&self.0.graphs)?;
         let opened = directory.clone();
         let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
@@ -67,6 +72,29 @@ impl Engine {
         switch(&self.0.graphs, &directory)?;
         *self.0.graph.write().unwrap_or_else(PoisonError::into_inner) = graph;
         remove_others(&self.0.graphs);
+        Ok(())
+    }
+
+    /// Brings both projections to what the ledger has and writes them to new directories, where nothing is left of what
+    /// they had before: the graph made from the ledger, the index copied, which is as thorough as making it and many times
+    /// as fast.
+    pub(crate) async fn renew_projections(&self, reporter: &Reporter) -> Result<()> {
+        self.catch_up(None).await?;
+        reporter.phase("graph and index", None);
+        {
+            let _one_at_a_time = self.0.projecting.lock().await;
+            tokio::try_join!(self.graph_anew(), self.index_renewed())?;
+        }
+        self.refresh_links().await
+    }
+
+    async fn index_renewed(&self) -> Result<()> {
+        let directory = prepare(&self.0.indexes)?;
+        self.index().copy_to(&directory).await?;
+        let index = Index::open(&directory, self.model_tag()).await?;
+        switch(&self.0.indexes, &directory)?;
+        *self.0.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        remove_others(&self.0.indexes);
         Ok(())
     }
 

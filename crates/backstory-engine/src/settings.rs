@@ -117,6 +117,18 @@ impl Default for Schedule {
 pub struct Retention {
     /// Closed and merged threads that have not changed for so long leave, until they do.
     pub closed: Option<SignedDuration>,
+    /// Bytes of payloads of a project, unpacked, beyond which its oldest closed and merged threads leave, until there is
+    /// room.
+    pub bytes: Option<u64>,
+    /// Commits of a repository that are kept, the newest.
+    pub commits: Option<usize>,
+}
+
+impl Retention {
+    /// Whether there are threads that are not kept.
+    pub fn drops_threads(&self) -> bool {
+        self.closed.is_some() || self.bytes.is_some()
+    }
 }
 
 /// Which links that nobody stated are told.

@@ -11,7 +11,7 @@ use backstory_sources::{
     git::Cancel,
 };
 use backstory_store::ledger::{Changes, Subject};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,6 +21,9 @@ use crate::{
     task::{Reporter, Task, TaskKind},
 };
 use project::ProjectSync;
+
+/// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written anew.
+const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 
 /// How much a sync reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,8 @@ struct Report {
     confidential: u64,
     gone: u64,
     retired: u64,
+    /// Bytes by which projects are too large although nothing is left that could leave.
+    too_large: BTreeMap<String, u64>,
     redactions: BTreeMap<String, u64>,
     requests: u64,
     retries: u64,
@@ -85,6 +90,9 @@ impl Report {
         });
         if self.retired > 0 {
             told["retired"] = json!(self.retired);
+        }
+        if !self.too_large.is_empty() {
+            told["too_large"] = json!(self.too_large);
         }
         told
     }
@@ -166,15 +174,50 @@ impl Engine {
             }
         }
         let read = self.sync_repositories(request, reporter, report).await;
+        let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
         failed.map_or(Ok(()), Err).and(read)?;
-        if report.changes.total() + report.retired > 0 {
+        // Also what an earlier sync took out.
+        let lately = Timestamp::now() - CLEARED_EVERY;
+        if self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
+            Box::pin(self.clear_away(reporter)).await?;
+        } else if report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
         self.refresh_links().await?;
         self.refresh_written().await
+    }
+}
+
+impl Engine {
+    /// Makes the projects that were read fit, now that all of each is known.
+    async fn fit_all(&self, reporter: &Reporter, report: &mut Report) -> Result<()> {
+        for forge in &self.forges().await? {
+            let client = Client::new(forge.kind, &forge.connection)?;
+            let requests = report.requests;
+            for project in &forge.projects {
+                let path = project.clone();
+                let has_limit = self.settings().retention.bytes.is_some()
+                    || !self.ledger_step(move |ledger| ledger.retired(&path)).await?.is_empty();
+                if !has_limit || !report.read.contains(project) || report.unread.contains(project) {
+                    continue;
+                }
+                let fitted = self.fit(forge, &client, project, reporter, report).await;
+                self.catch_up(Some(reporter)).await?;
+                fitted?;
+            }
+            report.requests = requests + client.metrics().requests;
+        }
+        Ok(())
+    }
+
+    /// What left the ledger leaves the disk too.
+    async fn clear_away(&self, reporter: &Reporter) -> Result<()> {
+        self.ledger_step(|ledger| ledger.compact()).await?;
+        self.renew_projections(reporter).await?;
+        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await
     }
 }
 
@@ -264,6 +307,7 @@ impl Engine {
                     report.read.insert(project);
                     report.changes.add(&done.changes);
                     report.gone += done.gone;
+                    report.retired += done.retired;
                     for (rule, count) in done.redactions {
                         *report.redactions.entry(rule).or_default() += count;
                     }

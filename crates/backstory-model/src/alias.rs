@@ -1,18 +1,29 @@
 //! Names that stand in the place of those of people who want to be forgotten. Who they are is known by keyed hashes alone.
 
+mod text;
+
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::digest::{hex, sha256};
+use crate::{
+    digest::{hex, sha256},
+    entity::ItemKind,
+    people::{full_name, noreply},
+};
 
 /// What every alias begins with.
 pub const PREFIX: &str = "forgotten-";
+/// Host of the addresses of aliases: those that forges make of user names have such hosts, so the address is told to be of
+/// the one with that alias.
+const HOST: &str = "users.noreply.forgotten";
 /// Hex digits of the hash in an alias.
 const DIGITS: usize = 8;
+/// Characters of the shortest word of a name that is looked for among the words of a diff.
+const SHORTEST_WORD: usize = 3;
 /// Block of SHA-256, in bytes.
 const BLOCK: usize = 64;
-/// Longest user name that is looked for, in bytes.
+/// Longest user name, name or address that is looked for, in bytes.
 const LONGEST: usize = 255;
 
 /// Aliases by keyed hash, and the key.
@@ -22,7 +33,28 @@ pub struct Aliases {
     by_hash: BTreeMap<String, String>,
 }
 
-/// HMAC-SHA-256 of a user name in lower case, 64 hex digits.
+/// What a person is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersonNames {
+    /// User name at the forge, or the address by which commits know them.
+    pub id: String,
+    /// E-mail addresses, theirs alone.
+    pub addresses: Vec<String>,
+    /// Names, theirs alone.
+    pub names: Vec<String>,
+}
+
+impl PersonNames {
+    /// The hashes of all of them, that of the id first.
+    pub fn hashes(&self, key: &[u8]) -> Vec<String> {
+        let texts = [&self.id].into_iter().chain(&self.addresses).map(|text| hash_of(key, text.trim()));
+        let words = self.names.iter().flat_map(|name| name.split_whitespace()).filter(|word| is_long(word));
+        let words = words.map(|word| hash_of(key, &as_word(word)));
+        texts.chain(self.names.iter().map(|name| hash_of(key, &told_apart(name)))).chain(words).collect()
+    }
+}
+
+/// HMAC-SHA-256 of a user name or address in lower case, 64 hex digits.
 pub fn hash_of(key: &[u8], username: &str) -> String {
     let mut block = [0; BLOCK];
     for (byte, of_key) in block.iter_mut().zip(key) {
@@ -35,6 +67,25 @@ pub fn hash_of(key: &[u8], username: &str) -> String {
 /// The alias for a hash.
 pub fn alias_of(hash: &str) -> String {
     format!("{PREFIX}{}", hash.get(..DIGITS).unwrap_or(hash))
+}
+
+/// The e-mail address of an alias.
+pub fn address_of(alias: &str) -> String {
+    format!("{alias}@{HOST}")
+}
+
+/// A name as it is hashed: neither a user name nor an address has a space.
+fn told_apart(name: &str) -> String {
+    format!("name {}", name.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A word of a name as it is hashed.
+fn as_word(word: &str) -> String {
+    format!("word {word}")
+}
+
+fn is_long(word: &str) -> bool {
+    word.chars().count() >= SHORTEST_WORD
 }
 
 impl Aliases {
@@ -56,15 +107,36 @@ impl Aliases {
         self.by_hash.get(&hash_of(&self.key, username)).map(String::as_str)
     }
 
-    /// Replaces people wherever a forge names them: profiles and references by all that they are, user names that stand
-    /// alone, and mentions in texts. Says how many that were. Doing it again changes nothing.
-    pub fn replace(&self, json: &mut Value) -> u64 {
-        self.replace_in(json, true)
+    /// The alias of whom an e-mail address is of, also one that a forge made of the user name.
+    pub fn of_address(&self, address: &str) -> Option<&str> {
+        let address = address.trim();
+        self.of(address).or_else(|| self.of(noreply(&address.to_lowercase())?.1))
     }
 
-    /// Replaces mentions in texts alone, as `@alice`.
-    pub fn replace_mentions(&self, json: &mut Value) -> u64 {
-        self.replace_in(json, false)
+    /// The alias of the only one who has a name.
+    fn of_name(&self, name: &str) -> Option<&str> {
+        if name.len() > LONGEST { None } else { self.of(&told_apart(name)) }
+    }
+
+    /// The alias of whom the name and address of a commit are of. One word is a name of many.
+    pub fn of_signature(&self, name: &str, address: &str) -> Option<&str> {
+        self.of_address(address).or_else(|| full_name(name).and_then(|_| self.of_name(name)))
+    }
+
+    /// Replaces people in the payload of an item as it is stored. Says how many that were. Doing it again changes nothing.
+    pub fn replace_in_item(&self, kind: ItemKind, json: &mut Value) -> u64 {
+        match kind {
+            ItemKind::Identity => self.replace_identity(json),
+            kind if kind.is_of_repository() => self.replace_in(json, false),
+            _ => self.replace(json),
+        }
+    }
+
+    /// Replaces people wherever a forge names them: profiles and references by all that they are, user names that stand
+    /// alone, names and addresses of commits, and mentions and addresses in texts. Says how many that were. Doing it again
+    /// changes nothing.
+    pub fn replace(&self, json: &mut Value) -> u64 {
+        self.replace_in(json, true)
     }
 
     fn replace_in(&self, json: &mut Value, names: bool) -> u64 {
@@ -73,14 +145,8 @@ impl Aliases {
         }
         match json {
             Value::String(text) => {
-                let alone = self.of(text).filter(|_| names && !text.contains(' ')).map(str::to_owned);
-                match alone.or_else(|| self.replace_text(text)) {
-                    Some(replaced) => {
-                        *text = replaced;
-                        1
-                    }
-                    None => 0,
-                }
+                let alone = self.alone(text, names).map(str::to_owned);
+                replace_with(text, |text| alone.or_else(|| self.replace_text(text)))
             }
             Value::Array(values) => values.iter_mut().map(|value| self.replace_in(value, names)).sum(),
             Value::Object(map) => {
@@ -92,35 +158,74 @@ impl Aliases {
                         return 1;
                     }
                 }
-                map.values_mut().map(|value| self.replace_in(value, names)).sum()
+                let signed = self.replace_signature(map);
+                let inner = map.iter_mut().map(|(name, value)| match value {
+                    Value::String(text) if name == "message" => replace_with(text, |text| self.replace_message(text)),
+                    Value::Array(words) if name == "identifiers" => self.leave_out(words),
+                    value => self.replace_in(value, names),
+                });
+                signed + inner.sum::<u64>()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
 
-    /// A text with aliases for those whom it mentions; `None` if it mentions none of them.
-    pub fn replace_text(&self, text: &str) -> Option<String> {
-        let mut replaced = String::new();
-        let mut done = 0;
-        for (at, _) in text.match_indices('@') {
-            let before = text[..at].chars().next_back();
-            if at < done || before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '/')) {
-                continue;
-            }
-            let rest = &text[at + 1..];
-            let end =
-                rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))).unwrap_or(rest.len());
-            // What ends a sentence may end the name too.
-            let whole = &rest[..end];
-            let trimmed = whole.trim_end_matches(['.', '-', '_']);
-            let found = [whole, trimmed].into_iter().find_map(|name| Some((name.len(), self.of(name)?)));
-            if let Some((length, alias)) = found {
-                replaced.push_str(&text[done..=at]);
-                replaced.push_str(alias);
-                done = at + 1 + length;
-            }
+    /// Takes words of names out of those that a commit touches; which of them stood together is not known any more.
+    fn leave_out(&self, words: &mut Vec<Value>) -> u64 {
+        let before = words.len();
+        words.retain(|word| {
+            let word = word["name"].as_str().unwrap_or_default();
+            !is_long(word) || (self.of(word).is_none() && self.of(&as_word(word)).is_none())
+        });
+        (before - words.len()) as u64
+    }
+
+    /// The alias for a text that is nothing but a name.
+    fn alone(&self, text: &str, names: bool) -> Option<&str> {
+        if text.contains(' ') {
+            return full_name(text).and_then(|_| self.of_name(text));
         }
-        (done > 0).then(|| replaced + &text[done..])
+        self.of(text).filter(|_| names)
+    }
+
+    /// Who wrote a commit, who made it, who tagged it.
+    fn replace_signature(&self, map: &mut Map<String, Value>) -> u64 {
+        let text = |name: &str| map.get(name).and_then(Value::as_str);
+        let (Some(name), Some(email)) = (text("name"), text("email")) else { return 0 };
+        let Some(alias) = self.of_signature(name, email).map(str::to_owned) else { return 0 };
+        map.insert("email".to_owned(), json!(address_of(&alias)));
+        map.insert("name".to_owned(), json!(alias));
+        1
+    }
+
+    /// A person as commits know them: the whole, or names that are somebody else's.
+    fn replace_identity(&self, json: &mut Value) -> u64 {
+        let names: Vec<String> =
+            json["names"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let of_names = |name: &String| full_name(name).and_then(|_| self.of_name(name));
+        let others: Vec<&String> = names.iter().filter(|name| of_names(name).is_none()).collect();
+        let whole = json["key"].as_str().and_then(|key| self.of_address(key));
+        let whole = whole.or_else(|| names.iter().find_map(of_names).filter(|_| others.is_empty()));
+        if let Some(alias) = whole {
+            *json = json!({ "key": address_of(alias), "names": [alias] });
+            return 1;
+        }
+        if others.len() == names.len() {
+            return 0;
+        }
+        json["names"] = json!(others);
+        1
+    }
+}
+
+/// Replaces a text; how often.
+fn replace_with(text: &mut String, replaced: impl FnOnce(&str) -> Option<String>) -> u64 {
+    match replaced(text) {
+        Some(replaced) => {
+            *text = replaced;
+            1
+        }
+        None => 0,
     }
 }
 
@@ -176,11 +281,69 @@ mod tests {
         assert_eq!(json, once);
     }
 
+    /// Those of Alice, also as commits know her.
+    fn known() -> (Aliases, String) {
+        let names = PersonNames {
+            id: "alice".to_owned(),
+            addresses: vec!["Alice@example.com".to_owned()],
+            names: vec!["Alice Ng".to_owned()],
+        };
+        let hashes = names.hashes(b"a key");
+        let alias = alias_of(&hashes[0]);
+        let by_hash = hashes.into_iter().map(|hash| (hash, alias.clone())).collect();
+        (Aliases::new(b"a key".to_vec(), by_hash), alias)
+    }
+
     #[test]
-    fn commits_keep_their_authors() {
-        let (aliases, alias) = aliases();
-        let mut json = json!({"author": {"name": "alice"}, "message": "as @alice said"});
-        assert_eq!(aliases.replace_mentions(&mut json), 1);
-        assert_eq!(json, json!({"author": {"name": "alice"}, "message": format!("as @{alias} said")}));
+    fn commits_get_other_authors() {
+        let (aliases, alias) = known();
+        let address = address_of(&alias);
+        let mut json = json!({"author": {"name": "al", "email": "alice@Example.com", "at": "2024"},
+            "committer": {"name": "Alice  NG", "email": "new@example.com"}, "tagger": {"name": "alice", "email": "x@y"},
+            "identifiers": [{"name": "Alice", "count": 2}, {"name": "Ng", "count": 1}, {"name": "total", "count": 1}],
+            "message": "Fix\n\nas @alice said, mail alice@example.com, not malice@example.com.au\n\nReviewed-by: Alice Ng\n\
+                        Co-authored-by: Al <alice@example.com>\nSigned-off-by: Bob <bob@example.com>\nAcked-by: alice, Bob"});
+        let mut replaced = aliases.clone().replace_in_item(ItemKind::Commit, &mut json);
+        assert_eq!(replaced, 4);
+        assert_eq!(json["author"], json!({"name": alias, "email": address, "at": "2024"}));
+        assert_eq!(json["committer"], json!({"name": alias, "email": address}));
+        assert_eq!(json["tagger"]["name"], "alice");
+        assert_eq!(json["identifiers"], json!([{"name": "Ng", "count": 1}, {"name": "total", "count": 1}]));
+        let expected = format!(
+            "Fix\n\nas @{alias} said, mail {address}, not malice@example.com.au\n\nReviewed-by: {alias}\n\
+             Co-authored-by: {alias} <{address}>\nSigned-off-by: Bob <bob@example.com>\nAcked-by: {alias}, Bob"
+        );
+        assert_eq!(json["message"], expected);
+        replaced = aliases.replace_in_item(ItemKind::Commit, &mut json);
+        assert_eq!(replaced, 0);
+    }
+
+    #[test]
+    fn merges_and_approvals_name_people_too() {
+        let (aliases, alias) = known();
+        let said =
+            "Merge pull request #12 from alice/cart\n\nby alice\n\nACKs for top commit:\n  alice:\n    ACK 1234567\n";
+        let expected = format!(
+            "Merge pull request #12 from {alias}/cart\n\nby alice\n\nACKs for top commit:\n  {alias}:\n    ACK 1234567\n"
+        );
+        assert_eq!(aliases.replace_message(said), Some(expected));
+        let text = "written by Alice Ng <alice@example.com> and 12+alice@users.noreply.github.com";
+        let address = address_of(&alias);
+        assert_eq!(aliases.replace_text(text), Some(format!("written by {alias} <{address}> and {address}")));
+    }
+
+    #[test]
+    fn identities_become_one() {
+        let (aliases, alias) = known();
+        let expected = json!({"key": address_of(&alias), "names": [alias]});
+        for (key, names) in [("alice@example.com", &["Al"][..]), ("new@example.com", &["Alice Ng"])] {
+            let mut json = json!({"key": key, "names": names, "same_as": "alice"});
+            assert_eq!(aliases.replace_in_item(ItemKind::Identity, &mut json), 1);
+            assert_eq!(json, expected);
+            assert_eq!(aliases.replace_in_item(ItemKind::Identity, &mut json), 0);
+        }
+        let mut json = json!({"key": "both@example.com", "names": ["Alice Ng", "Bob"]});
+        assert_eq!(aliases.replace_in_item(ItemKind::Identity, &mut json), 1);
+        assert_eq!(json["names"], json!(["Bob"]));
     }
 }

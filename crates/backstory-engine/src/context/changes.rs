@@ -77,7 +77,7 @@ impl Engine {
         let options = TextDiffOptions { max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
         let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
         // A blob that is missing is told by 'check'; here the change is left out.
-        let diff = self.objects(project)?.text_diff(old, new, options, self.redactor());
+        let diff = self.objects(project)?.text_diff(old, new, options, &|bytes| self.clean_text(bytes));
         let Ok(FileDiff::Text { hunks, left_out }) = diff else {
             return Ok(None);
         };

@@ -153,7 +153,7 @@ impl Engine {
         for change in files {
             let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
             // A blob that is missing is told by 'check'; here its diff is left out.
-            let diff = self.objects(project)?.text_diff(old, new, options, self.redactor());
+            let diff = self.objects(project)?.text_diff(old, new, options, &|bytes| self.clean_text(bytes));
             let Ok(FileDiff::Text { hunks, .. }) = diff else {
                 continue;
             };

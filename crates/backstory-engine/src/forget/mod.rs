@@ -2,13 +2,18 @@
 //! to be taken in again, and a look afterwards whether anything is left.
 //!
 //! Neither store of the projections gives up what was deleted by itself: Oxigraph keeps every string it ever saw, LanceDB
-//! keeps old versions and words in its text index. So both are made anew from the ledger, in new directories.
+//! keeps old versions and words in its text index. So the graph is made anew from the ledger, and what is left of the
+//! index is written anew, in new directories.
 
 mod person;
 mod subject;
 mod verify;
 
-use backstory_model::{entity::ItemKind, id::ThreadId};
+use backstory_model::{
+    alias::PersonNames,
+    entity::ItemKind,
+    id::{NodeId, ThreadId},
+};
 use backstory_store::ledger::{AuditEntry, Erased, Subject};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -38,8 +43,8 @@ impl Engine {
         let engine = self.clone();
         let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
             match target {
-                Target::Kept(subject) => engine.forget(subject, reason, &reporter).await,
-                Target::Person(username) => engine.forget_person(username, reason, &reporter).await,
+                Checked::Kept(subject) => engine.forget(subject, reason, &reporter).await,
+                Checked::Person(names) => engine.forget_person(names, reason, &reporter).await,
             }
         })?;
         let task = task.borrow().clone();
@@ -54,6 +59,7 @@ impl Engine {
     pub async fn undo_forget(&self, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
         let reason = checked(reason)?;
         let target = self.to_forget(reference).await?;
+        let is_person = matches!(target, Target::Person(_));
         let undone = self
             .ledger_step(move |ledger| {
                 let (reason, now) = (reason.as_deref(), Timestamp::now());
@@ -68,6 +74,9 @@ impl Engine {
                 Ok(if undone { ledger.audit(1)?.pop() } else { None })
             })
             .await?;
+        if is_person && undone.is_some() {
+            self.index_files_anew().await?;
+        }
         undone.ok_or_else(|| {
             let message = format!("{reference} is not forgotten; 'backstory forget --list' shows what is");
             Error::new(ErrorKind::NotFound, message)
@@ -84,6 +93,9 @@ impl Engine {
 
     async fn forget(&self, subject: Subject, reason: Option<String>, reporter: &Reporter) -> Result<Value> {
         reporter.phase(format!("looking what there is of {subject}"), None);
+        if let Some(told) = self.forgotten_before(&subject, reason.clone()).await? {
+            return Ok(told);
+        }
         let (engine, of) = (self.clone(), subject.clone());
         let texts = self.blocking(move || engine.texts_of(&of)).await?;
         let before = self.extent().await?;
@@ -96,6 +108,37 @@ impl Engine {
         let told = told(&subject, &removed, &texts, &found);
         self.end_forget(&subject.to_string(), erased.audit, removed, &found).await?;
         Ok(told)
+    }
+
+    /// If it was forgotten to the end before and is nowhere by its reference, says so and puts that on record. Nothing of
+    /// what it said is kept, so its texts cannot be looked for again.
+    async fn forgotten_before(&self, subject: &Subject, reason: Option<String>) -> Result<Option<Value>> {
+        let (engine, subject, documents) = (self.clone(), subject.clone(), self.index().imprints());
+        self.blocking(move || {
+            let ledger = engine.ledger();
+            let Some(before) = ledger.forgotten_to_the_end(&subject)? else { return Ok(None) };
+            let node = match &subject {
+                Subject::Thread(id) => NodeId::Thread(id.clone()),
+                Subject::Project(project) => NodeId::Project(project.clone()),
+            };
+            let is_left = ledger.has(&subject)?
+                || engine.graph().exists(&node)?
+                || documents.iter().any(|(document, _)| subject.has(document));
+            if is_left {
+                return Ok(None);
+            }
+            ledger.record_forgotten_again(&subject, reason.as_deref(), Timestamp::now())?;
+            Ok(Some(json!({
+                "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": {},
+                "forgotten_before": { "id": before.id.to_string(), "at": before.at },
+                "verified": {
+                    "pieces": 0, "searches": 0, "statements": 0, "files": 0, "bytes": 0, "found": 0,
+                    "documents": documents.len(),
+                },
+                "also_in": [],
+            })))
+        })
+        .await
     }
 
     /// Statements of the graph and documents of the index.
@@ -160,9 +203,7 @@ impl Engine {
         // From here on nobody finds it, while what lies on the disk is made anew.
         self.catch_up(None).await?;
         self.ledger_step(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
-        self.rebuild_graph(reporter).await?;
-        self.rebuild_index(reporter).await?;
-        self.refresh_links().await
+        self.renew_projections(reporter).await
     }
 
     /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.
@@ -183,10 +224,10 @@ impl Engine {
     }
 
     /// Refuses what is not there, and a project that the next sync would read again.
-    async fn check_target(&self, target: Target) -> Result<Target> {
+    async fn check_target(&self, target: Target) -> Result<Checked> {
         let subject = match target {
             Target::Kept(subject) => subject,
-            Target::Person(username) => return Ok(Target::Person(self.check_person(&username).await?)),
+            Target::Person(called) => return Ok(Checked::Person(self.check_person(&called).await?)),
         };
         if let Subject::Project(project) = &subject
             && self.settings().projects().any(|(_, known)| known == project)
@@ -213,12 +254,20 @@ impl Engine {
             })
             .await?;
         if known {
-            return Ok(Target::Kept(subject));
+            return Ok(Checked::Kept(subject));
         }
         let message =
             format!("there is no {subject} here; check the reference ('backstory status' lists the projects)");
         Err(Error::new(ErrorKind::NotFound, message))
     }
+}
+
+/// What is to be forgotten and is there.
+enum Checked {
+    /// Something that is not kept.
+    Kept(Subject),
+    /// A person, whose names are replaced.
+    Person(PersonNames),
 }
 
 fn checked(reason: Option<String>) -> Result<Option<String>> {

@@ -1,15 +1,19 @@
-//! Forgetting a person: an alias takes the place of their name wherever a forge names or somebody mentions them. What
-//! they wrote stays; so does what commits say of their authors, since the clones say it too.
+//! Forgetting a person: an alias takes the place of their names and addresses wherever a forge names them, somebody mentions
+//! them, or commits say who wrote, made or reviewed them. What they wrote stays.
 
 use backstory_model::{
+    alias::PersonNames,
     entity::ItemKind,
-    id::{NodeId, is_username},
+    id::{NodeId, is_address, is_username},
 };
-use backstory_store::scan::Pieces;
+use backstory_store::ledger::Erased;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::verify::Verification;
+use super::{
+    subject::{json_of, looked_for},
+    verify::Verification,
+};
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
@@ -17,42 +21,45 @@ use crate::{
 };
 
 /// What is said of what stays.
-const STAYS: &str = "what they wrote stays, under the alias; so do the names and addresses that commits and files have, \
-                     which the clones have too";
+const STAYS: &str = "what they wrote stays, under the alias; so do names in texts without @ or an address, names of branches, \
+                     and the clones, which have what the repositories have";
 
 impl Engine {
-    /// The user name as the forge writes it.
-    pub(super) async fn check_person(&self, username: &str) -> Result<String> {
-        if let Some(person) = self.person(username).await? {
-            return Ok(person.username);
+    /// What a person is called; just what somebody called them, if they are on the list already and not known any more.
+    pub(super) async fn check_person(&self, called: &str) -> Result<PersonNames> {
+        let (engine, name) = (self.clone(), called.to_owned());
+        if let Some(names) = self.blocking(move || engine.names_of(&name)).await? {
+            return Ok(names);
         }
-        let name = username.to_owned();
-        let listed = self.ledger_step(move |ledger| Ok(ledger.aliases()?.of(&name).is_some())).await?;
-        if listed && is_username(username) {
-            return Ok(username.to_owned());
+        let listed = self.ledger().aliases().of(called).is_some();
+        if listed && (is_username(called) || is_address(called)) {
+            return Ok(PersonNames { id: called.to_owned(), ..PersonNames::default() });
         }
-        let message = format!("nobody is known as @{username}; write the user name that the forge has");
+        let message = format!(
+            "nobody is known as @{called}; write the user name that the forge has, or the address that commits have"
+        );
         Err(Error::new(ErrorKind::NotFound, message))
     }
 
     pub(super) async fn forget_person(
         &self,
-        username: String,
+        names: PersonNames,
         reason: Option<String>,
         reporter: &Reporter,
     ) -> Result<Value> {
         let before = self.extent().await?;
-        let work = self.replace_person(username.clone(), reason, reporter);
+        let work = self.replace_person(names.clone(), reason, reporter);
         let (erased, alias) = self.recorded(work).await?;
         self.ledger_step(|ledger| ledger.compact()).await?;
         let removed = self.removed(&erased, before).await?;
         reporter.phase("looking whether anything is left", None);
-        let engine = self.clone();
-        let found = self.blocking(move || engine.verify_person(&username)).await?;
+        let (engine, pieces) = (self.clone(), pieces(&names));
+        let count = pieces.len();
+        let found = self.blocking(move || engine.verify_person(&pieces)).await?;
         let told = json!({
             "subject": alias, "kind": "person", "removed": removed,
             "verified": {
-                "pieces": PIECES, "searches": 0, "statements": found.statements, "files": found.files,
+                "pieces": count, "searches": 0, "statements": found.statements, "files": found.files,
                 "bytes": found.bytes, "found": 0,
             },
             "also_in": [], "stays": STAYS,
@@ -63,45 +70,53 @@ impl Engine {
 
     async fn replace_person(
         &self,
-        username: String,
+        names: PersonNames,
         reason: Option<String>,
         reporter: &Reporter,
-    ) -> Result<(backstory_store::ledger::Erased, String)> {
-        reporter.phase("replacing the name in the ledger", None);
+    ) -> Result<(Erased, String)> {
+        reporter.phase("replacing the names in the ledger", None);
+        let engine = self.clone();
         let replaced = self
-            .ledger_step(move |ledger| ledger.forget_person(&username, reason.as_deref(), Timestamp::now()))
+            .blocking(move || {
+                // A sync that was stopped may still be writing.
+                let _nobody_reads = engine.reading();
+                Ok(engine.ledger().forget_person(&names, reason.as_deref(), Timestamp::now())?)
+            })
             .await?;
+        // The texts of files come from the clones, so the ledger does not say that they are others now.
+        self.index_files_anew().await?;
         self.make_anew_without(None, reporter).await?;
         Ok(replaced)
     }
 
-    /// Whether an item still names a person, and whether their node or a reference to them is left anywhere.
-    fn verify_person(&self, username: &str) -> Result<Verification> {
-        let aliases = self.ledger().aliases()?;
+    /// Whether an item still names a person, and whether their nodes or references to them are left anywhere.
+    fn verify_person(&self, pieces: &[String]) -> Result<Verification> {
+        let aliases = self.ledger().aliases();
         let mut found = Verification::default();
-        self.each_stored(|item, json| {
-            let mut json = json.clone();
-            let replaced = match item.kind {
-                ItemKind::Identity => 0,
-                kind if kind.is_of_repository() => aliases.replace_mentions(&mut json),
-                _ => aliases.replace(&mut json),
-            };
-            if replaced > 0 {
-                found.left.push(format!("{} {} {} of the ledger", item.project, item.kind.as_str(), item.key));
+        self.each_stored(|item| {
+            let mut json = json_of(item).unwrap_or_default();
+            if aliases.replace_in_item(item.kind, &mut json) > 0 {
+                let name = if item.kind == ItemKind::Identity { "" } else { &item.key };
+                found.left.push(format!("{} {} {name} of the ledger", item.project, item.kind.as_str()));
             }
         })?;
-        self.look_everywhere(&Pieces::new(pieces(username).iter().map(String::as_str)), found)
+        self.look_everywhere(&looked_for(pieces)?, found)
     }
 }
 
-/// How many pieces are looked for.
-const PIECES: usize = 3;
-
 /// What names a person in payloads and in the graph.
-fn pieces(username: &str) -> [String; PIECES] {
-    [
-        format!("\"username\":\"{username}\""),
-        format!("\"login\":\"{username}\""),
-        format!("<{}>", NodeId::person(username).iri()),
-    ]
+fn pieces(names: &PersonNames) -> Vec<String> {
+    let mut pieces = Vec::new();
+    if is_username(&names.id) {
+        pieces.extend([format!("\"username\":\"{}\"", names.id), format!("\"login\":\"{}\"", names.id)]);
+    }
+    for id in [&names.id].into_iter().chain(&names.addresses) {
+        pieces.push(format!("<{}>", NodeId::person(id).iri()));
+    }
+    for address in &names.addresses {
+        pieces.extend([format!("<{address}>"), format!("\"{address}\"")]);
+    }
+    pieces.sort_unstable();
+    pieces.dedup();
+    pieces
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use backstory_model::{
     entity::{Item, ItemKind},
-    id::{NodeId, is_username},
+    id::{NodeId, is_address, is_username},
 };
 use backstory_store::{
     ledger::{StoredItem, Subject},
@@ -48,7 +48,7 @@ pub(super) struct Texts {
 pub(super) enum Target {
     /// Something that is not kept.
     Kept(Subject),
-    /// A person, by user name, whose name is replaced.
+    /// A person, by user name or address, whose names are replaced.
     Person(String),
 }
 
@@ -58,10 +58,10 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
     match reference.parse() {
         Ok(NodeId::Thread(id)) => Ok(Target::Kept(Subject::Thread(id))),
         Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
-        Ok(NodeId::Person(username)) if is_username(&username) => Ok(Target::Person(username)),
+        Ok(NodeId::Person(name)) if is_username(&name) || is_address(&name) => Ok(Target::Person(name)),
         _ => Err(Error::invalid(format!(
             "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, a \
-             project as group/project, or a person as @user",
+             project as group/project, or a person as @user or @user@example.com",
             reference.chars().take(80).collect::<String>()
         ))),
     }
@@ -71,20 +71,22 @@ impl Engine {
     /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
     pub(super) fn texts_of(&self, subject: &Subject) -> Result<Texts> {
         let mut windows = Vec::new();
-        self.each_stored(|item, json| {
-            if is_of(item, subject) {
-                windows_of(json, &mut windows);
+        self.each_of(subject, |item| {
+            if let Some(json) = json_of(item) {
+                windows_of(&json, &mut windows);
             }
         })?;
         let candidates = spread(windows, CANDIDATES);
-        let mut found = Found { pieces: Pieces::new(candidates.iter().map(String::as_str)), ..Found::default() };
-        self.each_stored(|item, _| {
+        let mut found = Found { pieces: looked_for(&candidates)?, ..Found::default() };
+        self.each_stored(|item| {
             if !is_of(item, subject) {
-                let name = format!("{}{}", item.project, shown_key(item));
-                found.look(&name, item.payload.as_deref().unwrap_or_default());
+                found.look(
+                    || format!("{}{}", item.project, shown_key(item)),
+                    item.payload.as_deref().unwrap_or_default(),
+                );
             }
         })?;
-        self.each_file(subject, |id, text| found.look(id, text.as_bytes()))?;
+        self.each_file(subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
         let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
         Ok(Texts {
             pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
@@ -95,41 +97,63 @@ impl Engine {
 
     /// Keys of the profiles of those whom some items name and no others do.
     pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
-        let mut people: BTreeMap<String, (String, bool)> = BTreeMap::new();
+        let mut people: BTreeMap<String, String> = BTreeMap::new();
         for item in self.ledger().items_of(ItemKind::Person)? {
             if let Item::Person(person) = self.parse(&item)? {
-                people.insert(person.username, (item.key, false));
+                people.insert(person.username, item.key);
             }
         }
-        let mut kept = BTreeSet::new();
-        self.each_stored(|item, json| {
-            if item.kind == ItemKind::Person {
+        let mut named: BTreeSet<String> = BTreeSet::new();
+        self.each_stored(|item| {
+            if item.kind != ItemKind::Person && is_gone(item) {
+                each_string(&json_of(item).unwrap_or_default(), &mut |text| {
+                    if people.contains_key(text) {
+                        named.insert(text.to_owned());
+                    }
+                });
+            }
+        })?;
+        let named: Vec<String> = named.into_iter().collect();
+        let quoted: Vec<String> = named.iter().map(|username| format!("\"{username}\"")).collect();
+        let (pieces, mut kept) = (looked_for(&quoted)?, BTreeSet::new());
+        self.each_stored(|item| {
+            if item.kind == ItemKind::Person || is_gone(item) {
                 return;
             }
-            let goes = is_gone(item);
-            each_string(json, &mut |text| match people.get_mut(text) {
-                Some((_, named)) if goes => *named = true,
-                Some(_) if !kept.contains(text) => drop(kept.insert(text.to_owned())),
-                _ => {}
-            });
+            let found = pieces.within(item.payload.as_deref().unwrap_or_default());
+            // Only a whole string is a name.
+            if found.iter().any(|place| !kept.contains(named[*place].as_str())) {
+                let known = |text: &str| named.binary_search_by(|name| name.as_str().cmp(text)).ok();
+                each_string(&json_of(item).unwrap_or_default(), &mut |text| {
+                    kept.extend(known(text).map(|place| named[place].as_str()));
+                });
+            }
         })?;
-        let only = people.into_iter().filter(|(username, (_, named))| *named && !kept.contains(username));
-        Ok(only.map(|(_, (key, _))| key).collect())
+        let only = named.iter().filter(|username| !kept.contains(username.as_str()));
+        Ok(only.filter_map(|username| people.remove(username)).collect())
     }
 
-    /// Shows every object that there is, with its payload as JSON.
-    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
+    /// Shows every object that there is of something.
+    fn each_of(&self, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+        match subject {
+            Subject::Thread(id) => self.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
+            Subject::Project(project) => self.each_stored(|item| {
+                if item.project == *project {
+                    show(item);
+                }
+            })?,
+        }
+        Ok(())
+    }
+
+    /// Shows every object that there is.
+    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem)) -> Result<()> {
         let mut seq = 0;
         loop {
             let items = self.ledger().changes_after(seq, BATCH)?;
             let Some(last) = items.last() else { return Ok(()) };
             seq = last.seq;
-            for item in &items {
-                let json = item.payload.as_deref().and_then(|payload| serde_json::from_slice(payload).ok());
-                if let Some(json) = json {
-                    show(item, &json);
-                }
-            }
+            items.iter().filter(|item| item.payload.is_some()).for_each(&mut show);
         }
     }
 
@@ -159,13 +183,24 @@ struct Found {
 }
 
 impl Found {
-    fn look(&mut self, item: &str, bytes: &[u8]) {
-        let places: Vec<usize> = self.pieces.within(bytes).collect();
+    fn look(&mut self, item: impl FnOnce() -> String, bytes: &[u8]) {
+        let places = self.pieces.within(bytes);
         if !places.is_empty() {
-            self.items.insert(item.to_owned());
+            self.items.insert(item());
             self.elsewhere.extend(places);
         }
     }
+}
+
+/// Pieces, made ready to be looked for.
+pub(super) fn looked_for(pieces: &[String]) -> Result<Pieces> {
+    Pieces::new(pieces.iter().map(String::as_str))
+        .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
+}
+
+/// The payload of an object.
+pub(super) fn json_of(item: &StoredItem) -> Option<Value> {
+    item.payload.as_deref().and_then(|payload| serde_json::from_slice(payload).ok())
 }
 
 fn is_of(item: &StoredItem, subject: &Subject) -> bool {

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use backstory_store::{
+    graph::Graph,
     ledger::Subject,
     scan::{Pieces, Scanned},
 };
 
-use super::subject::Texts;
+use super::subject::{Texts, looked_for};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -53,26 +54,28 @@ impl Engine {
             }
         }
         let (engine, pieces) = (self.clone(), texts.pieces.clone());
-        self.blocking(move || engine.look_everywhere(&Pieces::new(pieces.iter().map(String::as_str)), found)).await
+        self.blocking(move || engine.look_everywhere(&looked_for(&pieces)?, found)).await
     }
 
     /// Looks for pieces in the ledger, the graph and the files.
     pub(super) fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
         let mut holder = None;
         self.ledger().each_text(|table, text| {
-            holder = pieces.within(text).next().map(|_| table);
+            holder = pieces.is_in(text).then_some(table);
             holder.is_none()
         })?;
         found.left.extend(holder.map(|table| format!("the table {table} of the ledger")));
-        for statement in self.graph().statements() {
-            found.statements += 1;
-            if pieces.within(statement?.as_bytes()).next().is_some() {
-                found.left.push("the graph".to_owned());
-                break;
-            }
-        }
-        let Scanned { files, bytes, found: holders } = pieces
-            .scan(&self.0.data_dir, &|directory| self.is_of_clone(directory))
+        let graph = self.graph();
+        let (statements, scanned) = std::thread::scope(|scope| {
+            let statements = scope.spawn(|| statements_without(pieces, &graph));
+            let scanned = pieces.scan(&self.0.data_dir, &|directory| self.is_of_clone(directory));
+            (statements.join(), scanned)
+        });
+        let ended = |_| Err(Error::internal("looking through the graph ended with a bug"));
+        let (count, is_left) = statements.unwrap_or_else(ended)?;
+        found.statements = count;
+        found.left.extend(is_left.then(|| "the graph".to_owned()));
+        let Scanned { files, bytes, found: holders } = scanned
             .map_err(|error| Error::internal(format!("the data directory cannot be looked through: {error}")))?;
         (found.files, found.bytes) = (files, bytes);
         found.left.extend(holders.iter().map(|path: &PathBuf| path.display().to_string()));
@@ -84,4 +87,16 @@ impl Engine {
         let clones = self.0.data_dir.join("clones");
         directory.ends_with("objects") && directory.parent().and_then(Path::parent) == Some(&clones)
     }
+}
+
+/// How many statements of a graph were looked at, and whether the last one has a piece.
+fn statements_without(pieces: &Pieces, graph: &Graph) -> Result<(u64, bool)> {
+    let mut count = 0;
+    for statement in graph.statements() {
+        count += 1;
+        if pieces.is_in(statement?.as_bytes()) {
+            return Ok((count, true));
+        }
+    }
+    Ok((count, false))
 }

@@ -1,16 +1,33 @@
-//! Commits that no indexed branch reaches any more.
+//! Commits that no indexed branch reaches any more, and those that are too old to be kept.
 
 use std::collections::{BTreeSet, HashSet};
 
-use backstory_model::commit::Sha;
+use backstory_model::{commit::Sha, entity::ItemKind};
 use backstory_sources::git::graph::CommitGraph;
 use backstory_store::ledger::Page;
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::sync::{BATCH, Work};
 use crate::error::Result;
 
+/// Most commits that a record names.
+const NAMED: usize = 100;
+
 impl Work<'_> {
+    /// Takes out the stored commits that are not to be kept, with a record of that: older ones, and such as no branch
+    /// reaches any more.
+    pub(super) fn retire_commits(&mut self, kept: &HashSet<Sha>, stored: &HashSet<Sha>) -> Result<()> {
+        let left: BTreeSet<Sha> = stored.difference(kept).copied().collect();
+        let gone: Vec<_> =
+            left.iter().map(|sha| (self.project.to_owned(), ItemKind::Commit, sha.to_string())).collect();
+        let names: Vec<String> = left.iter().take(NAMED).map(|sha| format!("{}@{sha}", self.project)).collect();
+        let counts = json!({ "commits": gone.len(), "names": names });
+        let ledger = self.engine.ledger();
+        self.report.retired += ledger.retire(self.project, &gone, &[], &counts, Timestamp::now())?;
+        Ok(ledger.record_rewritten(self.project, &BTreeSet::new())?)
+    }
+
     /// Marks the stored commits that no branch reaches any more, and takes the mark from those that one reaches again.
     pub(super) fn mark_left_behind(&mut self, graph: &CommitGraph, stored: &HashSet<Sha>) -> Result<()> {
         let left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();

@@ -1,5 +1,7 @@
 //! Lineage of lines, kept up to date.
 
+use std::collections::HashSet;
+
 use backstory_model::{commit::Sha, lineage::ReplacedInFile};
 use backstory_sources::git::{
     command::Cancel,
@@ -17,23 +19,41 @@ use crate::{
 const BATCH: usize = 2_000;
 
 impl Engine {
-    /// Brings the lineage of every branch to its tip, from what is known of it or anew.
-    pub(super) fn update_lineage(&self, project: &str, tips: &Tips, anew: bool, cancel: &Cancel) -> Result<()> {
+    /// Brings the lineage of every branch to its tip, from what is known of it or anew. Only of commits that are `kept`, if
+    /// not all are, is kept what they replaced.
+    pub(super) fn update_lineage(
+        &self,
+        project: &str,
+        tips: &Tips,
+        anew: bool,
+        kept: Option<&HashSet<Sha>>,
+        cancel: &Cancel,
+    ) -> Result<()> {
         for (branch, tip) in tips {
-            self.update_lineage_of(project, branch, *tip, anew, cancel)?;
+            self.update_lineage_of(project, (branch, *tip), anew, kept, cancel)?;
+        }
+        if let Some(kept) = kept {
+            self.ledger().keep_replaced_by(project, |commit| kept.contains(&commit))?;
         }
         let branches: Vec<&str> = tips.keys().map(String::as_str).collect();
         Ok(self.ledger().keep_lineage_of(project, &branches)?)
     }
 
-    fn update_lineage_of(&self, project: &str, branch: &str, tip: Sha, anew: bool, cancel: &Cancel) -> Result<()> {
+    fn update_lineage_of(
+        &self,
+        project: &str,
+        (branch, tip): (&str, Sha),
+        anew: bool,
+        kept: Option<&HashSet<Sha>>,
+        cancel: &Cancel,
+    ) -> Result<()> {
         let known = self.ledger().lineage_head(project, branch)?.filter(|_| !anew);
         if known.as_ref().is_some_and(|known| known.tip == tip) {
             return Ok(());
         }
         let clone = self.clone_of(project);
         let options = Options::default();
-        let mut replaced = ReplacedRows { engine: self, project, rows: Vec::new(), failed: None };
+        let mut replaced = ReplacedRows { engine: self, project, kept, rows: Vec::new(), failed: None };
         let mut take = |of: CommitReplaced| replaced.take(of);
         // After a force-push its old commits may be gone.
         let known = match known {
@@ -76,6 +96,7 @@ impl Engine {
 struct ReplacedRows<'a> {
     engine: &'a Engine,
     project: &'a str,
+    kept: Option<&'a HashSet<Sha>>,
     rows: Vec<(Sha, ReplacedInFile)>,
     failed: Option<LedgerError>,
 }
@@ -83,6 +104,9 @@ struct ReplacedRows<'a> {
 impl ReplacedRows<'_> {
     fn take(&mut self, of: CommitReplaced) {
         let commit = of.commit;
+        if self.kept.is_some_and(|kept| !kept.contains(&commit)) {
+            return;
+        }
         self.rows.extend(of.files.into_iter().map(|file| (commit, file)));
         if self.rows.len() >= BATCH {
             self.write();

@@ -136,12 +136,13 @@ impl Engine {
         .await
     }
 
-    /// The text of a file, without the secrets in it and with all its lines.
+    /// The text of a file, without the secrets in it, with aliases for people who were forgotten, and with all its lines.
     pub(crate) fn clean_text(&self, bytes: &[u8]) -> String {
-        match String::from_utf8_lossy(bytes) {
+        let text = match String::from_utf8_lossy(bytes) {
             Cow::Borrowed(text) => self.redactor().redact_file(text).0.into_owned(),
             Cow::Owned(text) => self.redactor().redact_file(&text).0.into_owned(),
-        }
+        };
+        self.ledger().aliases().replace_text(&text).unwrap_or(text)
     }
 
     /// What is wrong with the clones of repositories, by project; `None` for one that can be read.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
+    alias::{PersonNames, address_of},
     entity::{Item, ItemKind},
-    people::{ForgeUser, Identity, Mailmap, merge},
+    people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
 };
 use backstory_sources::git::mailmap;
@@ -13,6 +14,8 @@ use jiff::Timestamp;
 
 use crate::{Engine, error::Result};
 
+/// Characters of the shortest name by which somebody is recognised.
+const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
 const NO_ADDRESS: &str = "@unknown";
 
@@ -20,7 +23,12 @@ impl Engine {
     /// Stores the names and addresses that commits have, besides those that are known.
     pub(super) fn add_identities(&self, found: BTreeSet<(String, String)>) -> Result<()> {
         let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let aliases = self.ledger().aliases();
         for (name, email) in found {
+            let (name, email) = match aliases.of_signature(&name, &email) {
+                Some(alias) => (alias.to_owned(), address_of(alias)),
+                None => (name, email),
+            };
             names.entry(identity_key(&name, &email)).or_default().insert(name);
         }
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
@@ -61,6 +69,42 @@ impl Engine {
         self.ledger().commit(&page)?;
         self.ledger().bury(&gone, Timestamp::now())?;
         Ok(())
+    }
+
+    /// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
+    /// nobody is known by that user name or address.
+    pub(crate) fn names_of(&self, person: &str) -> Result<Option<PersonNames>> {
+        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        let known: Vec<CommitIdentity> =
+            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+        let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
+        let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
+        let users = self.forge_users()?;
+        let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
+        if user.is_none() && of_address.is_none() {
+            return Ok(None);
+        }
+        let id = user.map_or(id, |user| &user.username);
+        let is_theirs = |of: &CommitIdentity| of.key == id || of.same_as.as_deref() == Some(id);
+        let (theirs, others): (Vec<&CommitIdentity>, Vec<&CommitIdentity>) = known.iter().partition(|of| is_theirs(of));
+        let addresses: BTreeSet<String> = theirs.iter().map(|of| of.key.clone()).collect();
+        let mailmap = self.mailmap()?;
+        // An address may lead to another, and that to a third.
+        let addresses = mailmap.addresses_with(&mailmap.addresses_with(&addresses));
+        let is_own = |address: &String| {
+            !address.ends_with(NO_ADDRESS) && !is_shared(address) && !others.iter().any(|of| of.key == *address)
+        };
+        let lower = |name: &str| name.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+        let other_users = users.iter().filter(|user| user.username != id).map(|user| lower(&user.name));
+        let taken: BTreeSet<String> =
+            others.iter().flat_map(|of| of.names.iter().map(|name| lower(name))).chain(other_users).collect();
+        let names = theirs.iter().flat_map(|of| of.names.iter()).chain(user.map(|user| &user.name));
+        let names: BTreeSet<String> = names.filter(|name| !taken.contains(&lower(name))).cloned().collect();
+        Ok(Some(PersonNames {
+            id: id.to_owned(),
+            addresses: addresses.into_iter().filter(is_own).collect(),
+            names: names.into_iter().filter(|name| name.chars().count() >= SHORTEST).collect(),
+        }))
     }
 
     /// A person as commits know them.

@@ -19,6 +19,16 @@ pub(super) struct Basis {
     pub(super) default: String,
     /// Commits whose parents are cut off, in order.
     pub(super) boundary: Vec<Sha>,
+    /// How many commits are kept, the newest; all if absent.
+    #[serde(default)]
+    pub(super) window: Option<usize>,
+}
+
+impl Basis {
+    /// Whether commits must be read again before anything can be said of this one.
+    fn is_apart_from(&self, other: &Self) -> bool {
+        self.boundary != other.boundary || self.window != other.window
+    }
 }
 
 /// How much a sync has to do, the least first.
@@ -48,8 +58,10 @@ impl Engine {
         let own = match &standing.done {
             _ if full => Extent::Again,
             None => Extent::Anew,
-            Some(done) if done.boundary != basis.boundary => Extent::Again,
+            Some(done) if done.is_apart_from(basis) => Extent::Again,
             Some(done) if done.default != basis.default => Extent::Anew,
+            // Sums over commits of which some have left are made anew.
+            Some(done) if done.tips != basis.tips && basis.window.is_some() => Extent::Anew,
             Some(done) if done.tips != basis.tips => Extent::Forward,
             Some(_) => Extent::Nothing,
         };
@@ -57,7 +69,7 @@ impl Engine {
         let left = match &standing.under_way {
             None => Extent::Nothing,
             Some((other, extent)) if other == basis => *extent,
-            Some((other, _)) if other.boundary != basis.boundary => Extent::Again,
+            Some((other, _)) if other.is_apart_from(basis) => Extent::Again,
             Some((_, extent)) => (*extent).max(Extent::Anew),
         };
         let extent = own.max(left);

@@ -49,6 +49,7 @@ const SMALL_BATCH: usize = 2_000;
 pub(crate) struct Report {
     pub(crate) changes: Changes,
     pub(crate) gone: u64,
+    pub(crate) retired: u64,
     pub(crate) redactions: BTreeMap<String, u64>,
 }
 
@@ -145,7 +146,7 @@ pub(super) struct Work<'a> {
     pub(super) threads: usize,
     pub(super) reporter: &'a Reporter,
     pub(super) cancel: &'a Cancel,
-    report: Report,
+    pub(super) report: Report,
 }
 
 impl Work<'_> {
@@ -157,7 +158,9 @@ impl Work<'_> {
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
         repository.default_branch = Some(RepoPath::from_printed(&default));
-        let basis = Basis { tips, default, boundary: refs::boundary(&clone) };
+        let window = self.engine.settings().retention.commits;
+        repository.shallow |= window.is_some();
+        let basis = Basis { tips, default, boundary: refs::boundary(&clone), window };
         let (extent, done) = self.engine.begin_reading(self.project, &basis, full)?;
         self.put_repository(&repository)?;
         if extent > Extent::Nothing {
@@ -243,22 +246,27 @@ impl Work<'_> {
         let (tips, default) = (&basis.tips, basis.default.as_str());
         let now: BTreeSet<Sha> = tips.values().copied().collect();
         let all: Vec<Sha> = now.iter().copied().collect();
-        let graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
+        let mut graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
+        let stored = self.stored_commits()?;
+        let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
         let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
-        let stored = self.stored_commits()?;
         let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
         names.sort_unstable();
-        let mut summaries = self.new_commits(&graph, known, &all, &names)?;
-        self.mark_left_behind(&graph, &stored)?;
+        let mut summaries = self.new_commits(&graph, (known, kept.clone()), &all, &names)?;
+        match &kept {
+            Some(kept) => self.retire_commits(kept, &stored)?,
+            None => self.mark_left_behind(&graph, &stored)?,
+        }
         let old_head = done.tips.get(default).copied().filter(|_| forward);
         self.merges(&graph, tips.get(default).copied(), old_head)?;
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
-        self.engine.update_lineage(self.project, tips, extent == Extent::Again, self.cancel)?;
+        let anew = extent == Extent::Again || comes_back;
+        self.engine.update_lineage(self.project, tips, anew, kept.as_ref(), self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
@@ -268,6 +276,9 @@ impl Work<'_> {
         let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
+        if extent == Extent::Again || kept.is_some() {
+            self.engine.forget_identities()?;
+        }
         if let Some(head) = tips.get(default) {
             let times = self.engine.changed_at(self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
@@ -275,6 +286,26 @@ impl Work<'_> {
             self.head_links()?;
         }
         self.co_change(&counted, &mut every)
+    }
+
+    /// The commits that are kept, if not all are, which alone then are in the graph; and whether there may be some among
+    /// them that had left.
+    fn window(
+        &self,
+        basis: &Basis,
+        graph: &mut CommitGraph,
+        before: &BTreeSet<Sha>,
+        stored: &HashSet<Sha>,
+    ) -> Result<(Option<HashSet<Sha>>, bool)> {
+        let Some(count) = basis.window else { return Ok((None, false)) };
+        let tips: Vec<Sha> = basis.tips.values().copied().collect();
+        let clone = self.engine.clone_of(self.project);
+        let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
+        let seen = graph.reach(before);
+        let comes_back = before.iter().any(|tip| !graph.has(*tip))
+            || kept.iter().any(|commit| seen.contains(commit) && !stored.contains(commit));
+        graph.keep(&kept);
+        Ok((Some(kept), comes_back))
     }
 
     fn stored_commits(&self) -> Result<HashSet<Sha>> {
@@ -286,7 +317,7 @@ impl Work<'_> {
     fn new_commits(
         &mut self,
         graph: &CommitGraph,
-        known: HashSet<Sha>,
+        (known, kept): (HashSet<Sha>, Option<HashSet<Sha>>),
         tips: &[Sha],
         names: &[Sha],
     ) -> Result<HashMap<Sha, Summary>> {
@@ -296,7 +327,9 @@ impl Work<'_> {
             return Ok(summaries);
         }
         self.reporter.phase(format!("{} commits", self.project), Some(count as u64));
-        let wanted = Wanted { tips, except: &[], known: Some(Box::new(move |sha| known.contains(&sha))) };
+        let is_known =
+            move |sha| known.contains(&sha) || kept.as_ref().is_some_and(|kept: &HashSet<Sha>| !kept.contains(&sha));
+        let wanted = Wanted { tips, except: &[], known: Some(Box::new(is_known)) };
         let clone = self.engine.clone_of(self.project);
         let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
         let mut outlines = Outlines::default();

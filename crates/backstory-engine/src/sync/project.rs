@@ -1,7 +1,8 @@
 //! The sync of one project of a forge.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,7 +15,7 @@ use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
     redact::{Redactions, Redactor},
 };
-use backstory_store::ledger::{Changes, Cursor, Ledger, NewItem, Page, StoredItem};
+use backstory_store::ledger::{Changes, Cursor, Ledger, NewItem, Page, Retired, StoredItem};
 use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -52,9 +53,11 @@ pub(super) struct ProjectSync<'a> {
     /// Keys of issues and merge requests that were forgotten.
     forgotten: HashSet<String>,
     /// Names of people who were forgotten.
-    aliases: Aliases,
+    aliases: Arc<Aliases>,
     /// Closed threads that changed last before this are not kept; known once the forge has answered.
     pub(super) horizon: Option<Timestamp>,
+    /// Closed threads for which there was no room.
+    pub(super) no_room: BTreeMap<String, Retired>,
     /// What is written while the next is fetched.
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
@@ -86,8 +89,9 @@ impl<'a> ProjectSync<'a> {
             report,
             cap: None,
             forgotten: HashSet::new(),
-            aliases: Aliases::default(),
+            aliases: Arc::default(),
             horizon: None,
+            no_room: BTreeMap::new(),
             committing: None,
             bereaved: BTreeSet::new(),
         }
@@ -121,9 +125,10 @@ impl<'a> ProjectSync<'a> {
     /// as the ledger has them.
     async fn look_up_forgotten(&mut self) -> Result<()> {
         let project = self.project.to_owned();
-        let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.aliases()?));
-        let (forgotten, aliases) = self.engine.ledger_step(looked_up).await?;
-        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), aliases);
+        let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.retired(&project)?));
+        let (forgotten, no_room) = self.engine.ledger_step(looked_up).await?;
+        self.no_room = no_room;
+        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), self.engine.ledger().aliases());
         Ok(())
     }
 
@@ -301,7 +306,7 @@ impl<'a> ProjectSync<'a> {
         let mut wanted = page.threads;
         wanted.retain(|listing| !self.forgotten.contains(&key(listing)));
         self.begin_at(forge_time);
-        wanted.retain(|listing| !self.is_too_old(listing));
+        wanted.retain(|listing| !self.is_too_old(listing) && (scope == Scope::Full || !self.has_no_room(listing)));
         for listing in &mut wanted {
             self.aliases.replace(&mut listing.payload);
         }
@@ -430,6 +435,12 @@ impl<'a> ProjectSync<'a> {
     /// read.
     async fn bury_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
         let listed: HashSet<String> = listed.into_iter().collect();
+        let nowhere = self
+            .no_room
+            .keys()
+            .filter(|key| !listed.contains(*key) && number(key).is_some_and(|(kind, _)| list.kinds().contains(&kind)));
+        let (project, nowhere) = (self.project.to_owned(), nowhere.cloned().collect::<Vec<_>>());
+        self.engine.ledger_step(move |ledger| ledger.unretire(&project, &nowhere)).await?;
         self.bury(list, move |key| !listed.contains(key), Some(began)).await
     }
 
@@ -511,7 +522,7 @@ fn key(listing: &ThreadListing) -> String {
 }
 
 /// Kind and number of the issue or merge request that an item is or belongs to, told from its key in the ledger.
-fn number(key: &str) -> Option<(ThreadKind, u64)> {
+pub(super) fn number(key: &str) -> Option<(ThreadKind, u64)> {
     let (thread, _discussion) = key.split_once('~').unwrap_or((key, ""));
     let kinds = [ThreadKind::Issue, ThreadKind::MergeRequest];
     kinds.into_iter().find_map(|kind| Some((kind, thread.strip_prefix(kind.sigil())?.parse().ok()?)))

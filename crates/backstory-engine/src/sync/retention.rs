@@ -1,12 +1,29 @@
-//! Retention: closed and merged threads that have not changed for long are not kept, whether they were read before or come
-//! with a first sync. The forge's clock decides, once for each sync, so that both end alike.
+//! Retention: what is not kept although the forge has it, whether it was read before or comes with a first sync, so that
+//! both end alike. Closed and merged threads that have not changed for long are told by the forge's clock, once for each
+//! sync. The oldest ones leave if a project is too large; a list of their keys, times and sizes tells when there is room
+//! again, and that they need not be fetched until then.
 
-use backstory_model::entity::{Item, ItemKind, State};
-use backstory_sources::forge::ThreadListing;
+use std::collections::BTreeMap;
+
+use backstory_model::{
+    entity::{Item, ItemKind, State},
+    id::ThreadKind,
+};
+use backstory_sources::forge::{Client, ThreadListing};
+use backstory_store::ledger::Retired;
 use jiff::Timestamp;
+use serde_json::json;
 
-use super::project::ProjectSync;
-use crate::{Engine, error::Result};
+use super::{
+    Report,
+    project::{ProjectSync, number},
+};
+use crate::{Engine, error::Result, settings::Forge, task::Reporter};
+
+/// Most threads that a record names.
+const NAMED: usize = 100;
+/// How often threads for which there is room are fetched, since one may have become larger than it was.
+const ROUNDS: usize = 3;
 
 impl ProjectSync<'_> {
     /// Takes the forge's time for the time of this sync.
@@ -18,8 +35,13 @@ impl ProjectSync<'_> {
 
     /// Whether a listed item is not kept.
     pub(super) fn is_too_old(&self, listing: &ThreadListing) -> bool {
-        let is_closed = matches!(listing.payload["state"].as_str(), Some("closed" | "merged"));
-        is_closed && self.horizon.is_some_and(|horizon| listing.updated_at < horizon)
+        is_closed(listing) && self.horizon.is_some_and(|horizon| listing.updated_at < horizon)
+    }
+
+    /// Whether there is no room for a listed item, which has not changed since that was found.
+    pub(super) fn has_no_room(&self, listing: &ThreadListing) -> bool {
+        let known = self.no_room.get(&format!("{}{}", listing.kind.sigil(), listing.iid));
+        is_closed(listing) && known.is_some_and(|known| known.updated_at == listing.updated_at)
     }
 
     /// Takes out what has become too old, and the people whom nothing else names.
@@ -32,34 +54,166 @@ impl ProjectSync<'_> {
     }
 }
 
+fn is_closed(listing: &ThreadListing) -> bool {
+    matches!(listing.payload["state"].as_str(), Some("closed" | "merged"))
+}
+
+/// A closed thread.
+struct Closed {
+    of: Retired,
+    kind: ThreadKind,
+    iid: u64,
+    /// Whether it is in the ledger.
+    is_there: bool,
+}
+
+/// What has to be done for a project to fit.
+#[derive(Default)]
+struct Fit {
+    /// What leaves.
+    gone: Vec<Retired>,
+    /// For what there is room again.
+    back: Vec<(ThreadKind, u64)>,
+    /// Bytes that are too many all the same.
+    over: u64,
+}
+
 impl Engine {
+    /// Takes the oldest closed threads of a project out until the others fit, and fetches those for which there is room
+    /// again.
+    pub(super) async fn fit(
+        &self,
+        forge: &Forge,
+        client: &Client,
+        project: &str,
+        reporter: &Reporter,
+        report: &mut Report,
+    ) -> Result<()> {
+        for round in 0..=ROUNDS {
+            let (engine, path) = (self.clone(), project.to_owned());
+            let fit = self.blocking(move || engine.fit_of(&path)).await?;
+            if !fit.back.is_empty() && round < ROUNDS {
+                Box::pin(ProjectSync::new(self, forge, client, project, reporter, report).refetch(&fit.back)).await?;
+                let (path, back) = (project.to_owned(), fit.back.clone());
+                self.ledger_step(move |ledger| {
+                    let keys: Vec<String> = back.iter().map(|(kind, iid)| format!("{}{iid}", kind.sigil())).collect();
+                    ledger.unretire(&path, &keys)
+                })
+                .await?;
+                continue;
+            }
+            if fit.over > 0 {
+                report.too_large.insert(project.to_owned(), fit.over);
+            }
+            if !fit.gone.is_empty() {
+                let (engine, path) = (self.clone(), project.to_owned());
+                report.retired += self
+                    .blocking(move || {
+                        let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
+                        engine.take_out(&path, &keys, &fit.gone)
+                    })
+                    .await?;
+            }
+            break;
+        }
+        Ok(())
+    }
+
+    fn fit_of(&self, project: &str) -> Result<Fit> {
+        let known = self.ledger().retired(project)?;
+        // Without a limit there is room for all that there was none for.
+        let limit = match self.settings().retention.bytes {
+            None if known.is_empty() => return Ok(Fit::default()),
+            limit => limit.unwrap_or(u64::MAX),
+        };
+        let sizes = self.ledger().sizes(project)?;
+        let mut taken: u64 = sizes.values().sum();
+        if taken <= limit && known.is_empty() {
+            return Ok(Fit::default());
+        }
+        let mut closed = self.closed(project, &sizes)?;
+        taken -= closed.iter().map(|thread| thread.of.bytes).sum::<u64>();
+        closed.extend(known.into_values().filter_map(|of| {
+            let (kind, iid) = number(&of.thread)?;
+            Some(Closed { of, kind, iid, is_there: false })
+        }));
+        // The newest first.
+        closed.sort_by_key(|thread| std::cmp::Reverse((thread.of.updated_at, thread.iid, thread.kind)));
+        let mut fit = Fit { over: taken.saturating_sub(limit), ..Fit::default() };
+        let mut is_full = fit.over > 0;
+        for thread in closed {
+            taken += thread.of.bytes;
+            is_full = is_full || taken > limit;
+            match (is_full, thread.is_there) {
+                (true, true) => fit.gone.push(thread.of),
+                (false, false) => fit.back.push((thread.kind, thread.iid)),
+                _ => {}
+            }
+        }
+        Ok(fit)
+    }
+
+    /// The closed and merged threads that there are, with their sizes.
+    fn closed(&self, project: &str, sizes: &BTreeMap<Option<String>, u64>) -> Result<Vec<Closed>> {
+        let mut closed = Vec::new();
+        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+            for stored in self.ledger().unchanged_since(project, kind, Timestamp::MAX)? {
+                let (Some((kind, iid)), Some(updated_at)) = (number(&stored.key), stored.updated_at) else { continue };
+                if !self.is_closed(&stored)? {
+                    continue;
+                }
+                let bytes = sizes.get(&Some(stored.key.clone())).copied().unwrap_or(0);
+                let of = Retired { thread: stored.key, updated_at, bytes };
+                closed.push(Closed { of, kind, iid, is_there: true });
+            }
+        }
+        Ok(closed)
+    }
+
+    fn is_closed(&self, stored: &backstory_store::ledger::StoredItem) -> Result<bool> {
+        let state = match self.parse(stored)? {
+            Item::Issue(issue) => issue.thread.state,
+            Item::MergeRequest(request) => request.thread.state,
+            _ => return Ok(false),
+        };
+        Ok(matches!(state, State::Closed | State::Merged))
+    }
+
     /// Says how many objects that were.
     fn retire(&self, project: &str, horizon: Timestamp) -> Result<u64> {
         let mut old = Vec::new();
         for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
             for stored in self.ledger().unchanged_since(project, kind, horizon)? {
-                let state = match self.parse(&stored)? {
-                    Item::Issue(issue) => issue.thread.state,
-                    Item::MergeRequest(request) => request.thread.state,
-                    _ => continue,
-                };
-                if matches!(state, State::Closed | State::Merged) {
+                if self.is_closed(&stored)? {
                     old.push(stored.key);
                 }
             }
         }
-        if old.is_empty() {
+        // Those for which there was no room need not be remembered for that any more.
+        let known = self.ledger().retired(project)?;
+        let too_old = known.into_values().filter(|of| of.updated_at < horizon).map(|of| of.thread).collect::<Vec<_>>();
+        self.ledger().unretire(project, &too_old)?;
+        self.take_out(project, &old, &[])
+    }
+
+    /// Takes threads out, and the people whom nothing else names, with a record of that; how many objects that were.
+    fn take_out(&self, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
+        if threads.is_empty() {
             return Ok(0);
         }
         let mut gone = Vec::new();
-        for key in &old {
+        for key in threads {
             let items = self.ledger().thread(project, key)?.into_iter();
             gone.extend(items.map(|item| (item.project, item.kind, item.key)));
         }
         let people = self.people_only_in(|item| {
-            item.project == project && item.thread.as_ref().is_some_and(|thread| old.contains(thread))
+            item.project == project && item.thread.as_ref().is_some_and(|thread| threads.contains(thread))
         })?;
+        let counts = json!({
+            "items": gone.len(), "people": people.len(), "threads": threads.len(),
+            "names": threads.iter().take(NAMED).map(|key| format!("{project}{key}")).collect::<Vec<_>>(),
+        });
         gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
-        Ok(self.ledger().bury(&gone, Timestamp::now())?)
+        Ok(self.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
     }
 }

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use backstory_model::{
-    commit::{RepoPath, Sha},
+    commit::{RepoPath, Sha, Signature},
     lineage::Lineage,
     repository::CommitRecord,
 };
 use backstory_sources::git::objects::ObjectError;
+use jiff::Timestamp;
 
 use super::{LineOrigin, MAX_LINES, MAX_TRACED, Trace, TraceRequest, chain::Words, seen_through, target::Place};
 use crate::{
@@ -82,6 +83,21 @@ impl Engine {
         Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
     }
 
+    /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
+    fn written(&self, place: &Place, commit: Sha) -> Result<(Signature, String)> {
+        let Ok((mut author, title)) = place.objects.written(commit) else {
+            let nobody =
+                Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
+            return Ok((nobody, String::new()));
+        };
+        let aliases = self.ledger().aliases();
+        author.name = match aliases.of_signature(&author.name, &author.email) {
+            Some(alias) => alias.to_owned(),
+            None => self.clean_text(author.name.as_bytes()),
+        };
+        Ok((author, self.clean_text(title.as_bytes())))
+    }
+
     /// From the lines to the commits that wrote most of them, and on from there.
     fn follow(
         &self,
@@ -100,15 +116,19 @@ impl Engine {
             }
             *shares.entry(commit).or_default() += origin.lines;
             let record = records.get(&commit).and_then(Option::as_ref);
+            let (author, title) = match record {
+                Some(record) => (record.commit.author.clone(), record.commit.title().to_owned()),
+                None => self.written(place, commit)?,
+            };
             trace.origins.push(LineOrigin {
                 start: origin.start,
                 lines: origin.lines,
                 commit,
                 path: origin.source.path.to_string(),
                 line: origin.line,
-                author: record.map(|record| record.commit.author.name.clone()).unwrap_or_default(),
-                date: record.map(|record| record.commit.author.at).unwrap_or_default(),
-                title: record.map(|record| record.commit.title().to_owned()).unwrap_or_default(),
+                author: author.name,
+                date: author.at,
+                title,
                 seen_through: seen_through(origin.seen),
             });
         }
@@ -127,7 +147,10 @@ impl Engine {
         let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
         for (_, commit) in commits.into_iter().take(MAX_TRACED) {
             let Some(Some(record)) = records.get(&commit) else {
-                trace.miss(format!("commit {commit} is not in the index; run 'backstory sync'"));
+                trace.miss(match self.settings().retention.commits {
+                    Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
+                    None => format!("commit {commit} is not in the index; run 'backstory sync'"),
+                });
                 continue;
             };
             let origins: Vec<LineOrigin> =

@@ -1,6 +1,6 @@
 //! `.mailmap` files, read as git reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commit::Signature;
 
@@ -86,6 +86,24 @@ impl Mailmap {
         let Some(entry) = self.entries.get(&email.to_ascii_lowercase()) else { return (name, email) };
         let proper = entry.by_name.get(&name.to_ascii_lowercase()).unwrap_or(&entry.any_name);
         (proper.name.as_deref().unwrap_or(name), proper.email.as_deref().unwrap_or(email))
+    }
+
+    /// The e-mail addresses, in lower case, that the file gives to whom one of these addresses is of.
+    pub fn addresses_with(&self, known: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut found = known.clone();
+        for (email, entry) in &self.entries {
+            let proper = [&entry.any_name].into_iter().chain(entry.by_name.values());
+            let proper: Vec<String> =
+                proper.filter_map(|proper| proper.email.as_ref()).map(|email| email.to_ascii_lowercase()).collect();
+            // An address that is divided by names says of none of them whose it is.
+            if known.contains(email) && entry.by_name.is_empty() {
+                found.extend(proper.iter().cloned());
+            }
+            if proper.iter().any(|email| known.contains(email)) && entry.by_name.is_empty() {
+                found.insert(email.clone());
+            }
+        }
+        found
     }
 
     /// Puts the proper name and e-mail address in place of those of a signature.

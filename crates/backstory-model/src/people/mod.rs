@@ -110,8 +110,8 @@ impl People {
     }
 }
 
-/// Addresses that stand for nobody in particular.
-fn is_shared(email: &str) -> bool {
+/// Whether an address, in lower case, stands for nobody in particular.
+pub fn is_shared(email: &str) -> bool {
     let (local, host) = email.split_once('@').unwrap_or((email, ""));
     host.is_empty()
         || matches!(local, "noreply" | "no-reply" | "nobody" | "root" | "unknown" | "none" | "you" | "user" | "dev")
@@ -122,7 +122,7 @@ fn is_shared(email: &str) -> bool {
 
 /// The forge's number and the user name in a noreply address: `123+ann@users.noreply.github.com`,
 /// `123-ann@users.noreply.gitlab.com`, `ann@users.noreply.git.example.com`.
-fn noreply(email: &str) -> Option<(Option<u64>, &str)> {
+pub(crate) fn noreply(email: &str) -> Option<(Option<u64>, &str)> {
     let (local, host) = email.split_once('@')?;
     if !host.starts_with("users.noreply.") || local.is_empty() {
         return None;
@@ -138,7 +138,7 @@ fn noreply(email: &str) -> Option<(Option<u64>, &str)> {
 }
 
 /// Words on one line in lower case; `None` unless it is a full name, of two words or more.
-fn full_name(name: &str) -> Option<String> {
+pub(crate) fn full_name(name: &str) -> Option<String> {
     let words: Vec<String> = name.split_whitespace().map(str::to_lowercase).collect();
     (words.len() >= 2).then(|| words.join(" "))
 }

@@ -48,6 +48,31 @@ impl CommitGraph {
         Ok(graph)
     }
 
+    /// The newest of the commits that the tips reach, at most `count`, in git's own order: by the time at which they were
+    /// made, children before their parents.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn newest(
+        git: &Git,
+        clone: &Path,
+        tips: &[Sha],
+        count: usize,
+        cancel: &Cancel,
+    ) -> Result<HashSet<Sha>, GitError> {
+        let input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        let most = format!("--max-count={count}");
+        let list = git.command(Some(clone), Reach::Nothing, "rev-list").args(["--date-order", &most, "--stdin"]);
+        let output = list.run_with(input.into_bytes(), Limits { time: TIME, output: MAX_OUTPUT }, cancel)?;
+        Ok(output.split(|byte| *byte == b'\n').filter_map(Sha::from_hex).collect())
+    }
+
+    /// Leaves out all others.
+    pub fn keep(&mut self, commits: &HashSet<Sha>) {
+        self.order.retain(|commit| commits.contains(commit));
+        self.parents.retain(|commit, _| commits.contains(commit));
+    }
+
     /// Whether the commit is among them.
     pub fn has(&self, commit: Sha) -> bool {
         self.parents.contains_key(&commit)

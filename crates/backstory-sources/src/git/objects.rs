@@ -7,10 +7,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use backstory_model::commit::{FileMode, ObjectKind, RepoPath, Sha};
+use backstory_model::commit::{FileMode, ObjectKind, RepoPath, Sha, Signature};
 use git2::{ErrorCode, ObjectType, Oid, Repository};
 
-use super::refs::sha;
+use super::{commit_object::parse_commit, refs::sha};
 
 /// Most opened repositories that are kept for the next reader.
 const MAX_IDLE: usize = 16;
@@ -170,6 +170,21 @@ impl Objects {
     /// If the clone cannot be read.
     pub fn exists(&self, id: Sha) -> Result<bool, ObjectError> {
         Ok(self.kind(id)?.is_some())
+    }
+
+    /// Who wrote a commit and when, and the first line of its message.
+    ///
+    /// # Errors
+    /// If it is not there or no commit.
+    pub fn written(&self, commit: Sha) -> Result<(Signature, String), ObjectError> {
+        self.with(|repository| {
+            let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
+            let object = odb.read(oid(commit)).map_err(self.error(commit))?;
+            let parsed = Some(object.data()).filter(|_| object.kind() == ObjectType::Commit).and_then(parse_commit);
+            let parsed = parsed.ok_or(ObjectError::OtherKind { id: commit, wanted: "commit" })?;
+            let title = parsed.message.trim_start().lines().next().unwrap_or_default().trim_end().to_owned();
+            Ok((parsed.author, title))
+        })
     }
 
     /// A file's content, of at most `limit` bytes.

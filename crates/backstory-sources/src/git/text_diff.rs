@@ -4,7 +4,6 @@ use backstory_model::commit::{DiffLine, FileDiff, Hunk, LineKind, Sha};
 use git2::{DiffLineType, DiffOptions, Patch};
 
 use super::objects::{ObjectError, Objects};
-use crate::redact::Redactor;
 
 /// Git takes a file for binary if there is a NUL in its first bytes, this many.
 const BINARY_PREFIX: usize = 8000;
@@ -39,8 +38,8 @@ impl Default for TextDiffOptions {
 }
 
 impl Objects {
-    /// Compares two blobs as git does, with its indent heuristic, once the secrets in them are replaced: what is cut from
-    /// a file shows no part of one. `None` is a file that is not there.
+    /// Compares two blobs as git does, with its indent heuristic, once `clean` has made texts of them that may be shown: what
+    /// is cut from a file then shows no part of a secret. `None` is a file that is not there.
     ///
     /// # Errors
     /// If a blob is not there or something else.
@@ -49,7 +48,7 @@ impl Objects {
         old: Option<Sha>,
         new: Option<Sha>,
         options: TextDiffOptions,
-        redactor: &Redactor,
+        clean: &dyn Fn(&[u8]) -> String,
     ) -> Result<FileDiff, ObjectError> {
         let content = |id: Option<Sha>| id.map_or(Ok(Vec::new()), |id| self.blob(id, options.max_bytes));
         let (old, new) = match (content(old), content(new)) {
@@ -57,7 +56,6 @@ impl Objects {
             | (Ok(_), Err(ObjectError::TooLarge { .. })) => return Ok(FileDiff::TooLarge),
             (old, new) => (old?, new?),
         };
-        let clean = |bytes: &[u8]| redactor.redact_file(&String::from_utf8_lossy(bytes)).0.into_owned();
         if is_binary(&old) || is_binary(&new) {
             return Ok(FileDiff::Binary);
         }
@@ -113,6 +111,10 @@ mod tests {
     use super::*;
     use crate::git::fixture::Fixture;
 
+    fn as_it_is(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
     /// As `git diff` prints hunks, without what it puts behind the second `@@`.
     fn printed(diff: &FileDiff) -> String {
         let FileDiff::Text { hunks, left_out: 0 } = diff else { return format!("{diff:?}") };
@@ -164,11 +166,10 @@ mod tests {
         let objects = Objects::open(&origin.git_dir()).unwrap();
         for (one, other) in [(0, 1), (1, 0), (0, 2), (3, 1), (1, 3), (4, 0), (0, 0)] {
             let (one, other) = (ids[one], ids[other]);
-            let exact =
-                objects.text_diff(Some(one), Some(other), TextDiffOptions::default(), &Redactor::default()).unwrap();
+            let exact = objects.text_diff(Some(one), Some(other), TextDiffOptions::default(), &as_it_is).unwrap();
             assert_eq!(printed(&exact), gits(&origin, one, other, &[]));
             let options = TextDiffOptions { whitespace: Whitespace::Ignored, context: 0, ..Default::default() };
-            let loose = objects.text_diff(Some(one), Some(other), options, &Redactor::default()).unwrap();
+            let loose = objects.text_diff(Some(one), Some(other), options, &as_it_is).unwrap();
             assert_eq!(printed(&loose), gits(&origin, one, other, &["-w", "-U0"]));
         }
     }
@@ -181,7 +182,7 @@ mod tests {
         let binary = origin.raw_object("blob", b"a\0b");
         let objects = Objects::open(&origin.git_dir()).unwrap();
         let options = TextDiffOptions::default();
-        let diff = |old, new, options| objects.text_diff(old, new, options, &Redactor::default()).unwrap();
+        let diff = |old, new, options| objects.text_diff(old, new, options, &as_it_is).unwrap();
         assert_eq!(diff(Some(small), Some(binary), options), FileDiff::Binary);
         let tight = TextDiffOptions { max_bytes: 100, ..options };
         assert_eq!(diff(Some(small), Some(large), tight), FileDiff::TooLarge);
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!((hunks[0].old_start, hunks[0].old_count, hunks[0].new_start, hunks[0].new_count), (0, 0, 1, 2));
         let gone = Sha::from_bytes([7; 20]);
         assert!(
-            matches!(objects.text_diff(Some(gone), None, options, &Redactor::default()), Err(ObjectError::Absent(id)) if id == gone)
+            matches!(objects.text_diff(Some(gone), None, options, &as_it_is), Err(ObjectError::Absent(id)) if id == gone)
         );
     }
 

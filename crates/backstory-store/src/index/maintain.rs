@@ -139,7 +139,7 @@ async fn optimize(table: &Table, action: OptimizeAction) -> Result<(), IndexErro
     Ok(())
 }
 
-async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
+pub(super) async fn ensure_vector_index(table: &Table) -> Result<(), IndexError> {
     let rows = count(table).await?;
     if rows < VECTORS_TO_INDEX {
         return Ok(());

@@ -17,6 +17,7 @@
 
 mod census;
 mod columns;
+mod copy;
 mod error;
 mod facts;
 mod filter;

@@ -115,13 +115,13 @@ pub(super) async fn create_passages(connection: &Connection, model: &ModelTag) -
     Ok(Passages { table, foreign: None, places: Places::new(DOCUMENT) })
 }
 
-async fn create(connection: &Connection, name: &str, schema: SchemaRef) -> Result<Table, IndexError> {
+pub(super) async fn create(connection: &Connection, name: &str, schema: SchemaRef) -> Result<Table, IndexError> {
     let creation = connection.create_empty_table(name, schema).mode(CreateTableMode::Overwrite).execute();
     Box::pin(creation).await.map_err(IndexError::store("create a table"))
 }
 
 /// Creates the indexes that are missing: all of a new table, or those that an interrupted creation left out.
-async fn ensure_indexes(table: &Table, wanted: Vec<(&'static str, Index)>) -> Result<(), IndexError> {
+pub(super) async fn ensure_indexes(table: &Table, wanted: Vec<(&'static str, Index)>) -> Result<(), IndexError> {
     let present = table.list_indices().await.map_err(IndexError::store("list the indexes"))?;
     for (column, index) in wanted {
         let name = index_name(column);

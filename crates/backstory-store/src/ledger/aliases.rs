@@ -1,10 +1,14 @@
 //! People who want to be forgotten: their names are replaced in what there is and in what comes. Only keyed hashes tell
 //! who they are.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
 
 use backstory_model::{
-    alias::{Aliases, alias_of, hash_of},
+    alias::{Aliases, PersonNames, alias_of},
     entity::ItemKind,
 };
 use jiff::Timestamp;
@@ -22,23 +26,21 @@ use super::{
 const BATCH: u64 = 1000;
 
 impl Ledger {
-    /// The names that stand in the place of those of people who were forgotten.
-    ///
-    /// # Errors
-    /// SQLite refused.
-    pub fn aliases(&self) -> Result<Aliases, LedgerError> {
-        aliases(&self.lock())
+    /// The names that stand in the place of those of people who were forgotten. Costs nothing.
+    pub fn aliases(&self) -> Arc<Aliases> {
+        self.aliases.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces a person by an alias in every payload, conversation and summary, and puts a keyed hash of the user name on
-    /// the list, so that what comes is treated likewise, in one transaction. Their profile leaves a mark that it is gone,
-    /// for the projections. Says how much that was, and the alias.
+    /// Replaces a person by an alias in every payload, conversation and summary, and puts keyed hashes of all that they are
+    /// called on the list, so that what comes is treated likewise, in one transaction. Their profile, and what commits know
+    /// them by, leave marks that they are gone, for the projections. Says how much that was, and the alias: the one that
+    /// they have, if some of it was on the list before.
     ///
     /// # Errors
     /// Nothing is changed.
     pub fn forget_person(
         &self,
-        username: &str,
+        names: &PersonNames,
         reason: Option<&str>,
         at: Timestamp,
     ) -> Result<(Erased, String), LedgerError> {
@@ -46,38 +48,57 @@ impl Ledger {
         // What is replaced is overwritten; `compact` ends that.
         connection.pragma_update(None, "secure_delete", "ON")?;
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let hash = hash_of(&key(&tx)?, username);
-        let alias = alias_of(&hash);
-        tx.execute(
-            "INSERT INTO forgotten (kind, subject, alias, at, reason) VALUES ('person', ?1, ?2, ?3, ?4)
-             ON CONFLICT DO NOTHING",
-            params![hash, alias, at.as_millisecond(), reason],
-        )?;
+        let hashes = names.hashes(&key(&tx)?);
+        let known = hashes.iter().map(|hash| listed(&tx, hash)).collect::<Result<Vec<_>, _>>()?;
+        let alias = known.into_iter().flatten().next().unwrap_or_else(|| alias_of(&hashes[0]));
+        for hash in &hashes {
+            tx.execute(
+                "INSERT INTO forgotten (kind, subject, alias, at, reason) VALUES ('person', ?1, ?2, ?3, ?4)
+                 ON CONFLICT DO NOTHING",
+                params![hash, alias, at.as_millisecond(), reason],
+            )?;
+        }
         let audit = record(&tx, AuditAction::Forget, ForgottenKind::Person, &alias, reason, at)?;
         let aliases = aliases(&tx)?;
         let mut erased = Erased { audit, ..Erased::default() };
         rewrite_items(&tx, &aliases, at, &mut erased)?;
-        erased.written = tx.execute("DELETE FROM written WHERE instr(lower(text), lower(?1)) > 0", [username])? as u64;
+        let called = [&names.id].into_iter().chain(&names.addresses).chain(&names.names);
+        for name in called {
+            let naming = "DELETE FROM written WHERE instr(lower(text), lower(?1)) > 0";
+            erased.written += tx.execute(naming, [name])? as u64;
+        }
         erased.messages = chats::rewrite(&tx, &aliases)?;
         tx.commit()?;
+        self.know(aliases);
         Ok((erased, alias))
     }
 
-    /// Takes a person off the list, with a record of that; whether they were there.
+    /// Takes a person off the list, by what they are called, with a record of that; whether they were there.
     ///
     /// # Errors
     /// Nothing is changed.
     pub fn undo_forget_person(&self, username: &str, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let hash = hash_of(&key(&tx)?, username);
-        let listed = tx.execute("DELETE FROM forgotten WHERE kind = 'person' AND subject = ?1", [&hash])? > 0;
-        if listed {
-            record(&tx, AuditAction::Undo, ForgottenKind::Person, &alias_of(&hash), reason, at)?;
-        }
+        let names = PersonNames { id: username.to_owned(), ..PersonNames::default() };
+        let Some(alias) = listed(&tx, &names.hashes(&key(&tx)?)[0])? else { return Ok(false) };
+        tx.execute("DELETE FROM forgotten WHERE kind = 'person' AND alias = ?1", [&alias])?;
+        record(&tx, AuditAction::Undo, ForgottenKind::Person, &alias, reason, at)?;
+        let left = aliases(&tx)?;
         tx.commit()?;
-        Ok(listed)
+        self.know(left);
+        Ok(true)
     }
+
+    fn know(&self, aliases: Aliases) {
+        *self.aliases.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(aliases);
+    }
+}
+
+/// The alias that goes with a hash on the list.
+fn listed(tx: &Transaction<'_>, hash: &str) -> Result<Option<String>, LedgerError> {
+    let mut statement = tx.prepare_cached("SELECT alias FROM forgotten WHERE kind = 'person' AND subject = ?1")?;
+    Ok(statement.query_row([hash], |row| row.get(0)).optional()?)
 }
 
 /// The random key of the hashes, made when it is first needed.
@@ -95,22 +116,21 @@ pub(super) fn aliases(connection: &Connection) -> Result<Aliases, LedgerError> {
     Ok(Aliases::new(key, by_hash.collect::<Result<BTreeMap<String, String>, _>>()?))
 }
 
-/// An item with aliases for those who were forgotten. What commits say of their authors stays.
+/// An item with aliases for those who were forgotten.
 pub(super) fn aliased<'a>(item: &'a NewItem, aliases: &Aliases) -> Cow<'a, NewItem> {
-    if aliases.is_empty() || item.kind == ItemKind::Identity {
+    if aliases.is_empty() {
         return Cow::Borrowed(item);
     }
     let Ok(mut json) = serde_json::from_slice::<Value>(&item.payload) else { return Cow::Borrowed(item) };
-    let replaced =
-        if item.kind.is_of_repository() { aliases.replace_mentions(&mut json) } else { aliases.replace(&mut json) };
-    if replaced == 0 {
+    if aliases.replace_in_item(item.kind, &mut json) == 0 {
         return Cow::Borrowed(item);
     }
-    // The key of a profile is the forge's number for the person, which is another now.
-    let key = match (item.kind, json["id"].as_u64()) {
-        (ItemKind::Person, Some(id)) => {
+    let key = match (item.kind, json["id"].as_u64(), json["key"].as_str()) {
+        // The key of a profile is the forge's number for the person, which is another now.
+        (ItemKind::Person, Some(id), _) => {
             format!("{}{id}", item.key.trim_end_matches(|c: char| c.is_ascii_digit()))
         }
+        (ItemKind::Identity, _, Some(key)) => key.to_owned(),
         _ => item.key.clone(),
     };
     Cow::Owned(NewItem { key, payload: json.to_string().into_bytes(), ..item.clone() })

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::{COMPRESSOR, Ledger, LedgerError, MAX_PAYLOAD, time, to_i64};
+use super::{COMPRESSOR, Ledger, LedgerError, time, to_i64, unpacked};
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Ledger {
         let rows = statement.query_map(params![chat, to_i64(after), to_i64(limit as u64)], message)?;
         let unpack = |mut message: Message| {
             if let Some(packed) = &message.answer {
-                let json = zstd::bulk::decompress(packed, MAX_PAYLOAD).map_err(|error| damaged(chat, &error))?;
+                let json = unpacked(packed).map_err(|error| damaged(chat, &error))?;
                 message.answer = Some(json);
             }
             Ok(message)
@@ -185,7 +185,7 @@ pub(super) fn rewrite(tx: &Transaction<'_>, aliases: &Aliases) -> Result<u64, Le
         let packed: Option<Vec<u8>> = row.get(3)?;
         let mut answer = match &packed {
             Some(packed) => {
-                let json = zstd::bulk::decompress(packed, MAX_PAYLOAD).map_err(|error| damaged(chat, &error))?;
+                let json = unpacked(packed).map_err(|error| damaged(chat, &error))?;
                 serde_json::from_slice(&json).unwrap_or_default()
             }
             None => Value::Null,

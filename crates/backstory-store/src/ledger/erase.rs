@@ -6,11 +6,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, MAX_PAYLOAD, bury,
+    Ledger, LedgerError, bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
     repositories::drop_repository,
-    snapshots,
+    retired, snapshots, unpacked,
 };
+use crate::scan::ZSTD;
 
 /// What stands in the place of an answer that was removed, and of its question, which may quote the same.
 pub const REMOVED_ANSWER: &str = "[Removed: the answer cited something that was forgotten.]";
@@ -63,6 +64,7 @@ impl Ledger {
         for key in people {
             erased.people += u64::from(bury(&tx, "", ItemKind::Person, key, at)?);
         }
+        retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
         erased.written = delete_written(&tx, subject)?;
         erased.messages = remove_answers(&tx, subject)?;
         erased.recorded = snapshots::leave_out(&tx, subject)?;
@@ -137,7 +139,7 @@ impl Ledger {
                 for column in 0..count {
                     let value = row.get_ref(column)?;
                     let Ok(bytes) = value.as_bytes() else { continue };
-                    let unpacked = zstd::bulk::decompress(bytes, MAX_PAYLOAD).ok();
+                    let unpacked = bytes.starts_with(&ZSTD).then(|| unpacked(bytes).ok()).flatten();
                     if !show(table, unpacked.as_deref().unwrap_or(bytes)) {
                         return Ok(());
                     }
@@ -197,7 +199,7 @@ fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
         let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let answer = zstd::bulk::decompress(row.get_ref(2)?.as_bytes().unwrap_or_default(), MAX_PAYLOAD);
+            let answer = unpacked(row.get_ref(2)?.as_bytes().unwrap_or_default());
             let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
             // What cannot be read may stand on it too.
             if answer.is_none_or(|answer| stands_on(&answer, subject)) {

@@ -91,13 +91,15 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Whether something was forgotten, or may be read again.
+/// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditAction {
     /// It was forgotten.
     Forget,
     /// It was taken off the list.
     Undo,
+    /// Some of it is not kept any more.
+    Retire,
 }
 
 impl AuditAction {
@@ -106,6 +108,7 @@ impl AuditAction {
         match self {
             Self::Forget => "forget",
             Self::Undo => "undo",
+            Self::Retire => "retire",
         }
     }
 }
@@ -184,6 +187,52 @@ impl Ledger {
         Ok(())
     }
 
+    /// The record of how an issue, merge request or project that is on the list was forgotten, if the last attempt came
+    /// to its end and nothing was found afterwards.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn forgotten_to_the_end(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+        let connection = self.lock();
+        let name = subject.to_string();
+        if !is_listed(&connection, subject.kind(), &name)? {
+            return Ok(None);
+        }
+        let mut statement = connection
+            .prepare_cached(&format!("SELECT {ENTRY} FROM audit WHERE subject = ?1 ORDER BY id DESC LIMIT 1"))?;
+        let last = statement.query_row([name], entry).optional()?;
+        Ok(last.filter(|last| last.action == AuditAction::Forget && last.verified == Some(true)))
+    }
+
+    /// Whether there is anything of an issue, merge request or project.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn has(&self, subject: &Subject) -> Result<bool, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2))")?;
+        Ok(statement.query_row(params![subject.project(), subject.thread()], |row| row.get(0))?)
+    }
+
+    /// Records that what was forgotten before is nowhere.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn record_forgotten_again(
+        &self,
+        subject: &Subject,
+        reason: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let id = record(&tx, AuditAction::Forget, subject.kind(), &subject.to_string(), reason, at)?;
+        tx.execute("UPDATE audit SET verified = 1 WHERE id = ?1", [id])?;
+        tx.commit()?;
+        Ok(())
+    }
+
     /// Subjects of which forgetting began and never ended, as in the record.
     ///
     /// # Errors
@@ -205,12 +254,14 @@ impl Ledger {
     /// SQLite refused.
     pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT id, at, action, kind, subject, reason, counts, verified FROM audit ORDER BY id DESC LIMIT ?1",
-        )?;
+        let mut statement =
+            connection.prepare_cached(&format!("SELECT {ENTRY} FROM audit ORDER BY id DESC LIMIT ?1"))?;
         Ok(statement.query_map([to_i64(limit as u64)], entry)?.collect::<Result<_, _>>()?)
     }
 }
+
+/// Columns of a record.
+const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified";
 
 /// Puts something on the list; what was said first stays.
 pub(super) fn list(
@@ -250,7 +301,8 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 // The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
-    let action = if action == AuditAction::Undo.as_str() { AuditAction::Undo } else { AuditAction::Forget };
+    let actions = [AuditAction::Forget, AuditAction::Undo, AuditAction::Retire];
+    let action = actions.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
     let kind = ForgottenKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ForgottenKind::Thread);
     Ok(AuditEntry {
         id: row.get(0)?,

@@ -7,6 +7,7 @@ mod forgotten;
 mod jobs;
 mod people;
 mod repositories;
+mod retired;
 mod runs;
 mod schema;
 mod snapshots;
@@ -16,10 +17,10 @@ use std::{
     cell::RefCell,
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use backstory_model::{digest::sha256, entity::ItemKind};
+use backstory_model::{alias::Aliases, digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
@@ -29,6 +30,7 @@ pub use erase::{Erased, REMOVED_ANSWER};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
+pub use retired::Retired;
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
@@ -175,6 +177,8 @@ pub struct Ledger {
     connection: Arc<Mutex<Connection>>,
     /// The file; `None` in memory.
     path: Option<PathBuf>,
+    /// Those that the list gives, changed with it while the connection is held.
+    aliases: Arc<RwLock<Arc<Aliases>>>,
 }
 
 impl Ledger {
@@ -208,7 +212,8 @@ impl Ledger {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         schema::migrate(&mut connection)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), path })
+        let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -226,7 +231,7 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
-        let (keeps_out, aliases) = (erase::keeps_out(&tx)?, aliases::aliases(&tx)?);
+        let (keeps_out, aliases) = (erase::keeps_out(&tx)?, self.aliases());
         for item in &page.items {
             if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
                 continue;
@@ -235,6 +240,9 @@ impl Ledger {
             people::rename(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {
                 *changes.0.entry(item.kind).or_default() += 1;
+            }
+            if matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest) {
+                retired::forget(&tx, &item.project, Some(&item.key))?;
             }
         }
         for (project, thread) in &page.complete_threads {
@@ -586,6 +594,11 @@ thread_local! {
         RefCell::new(Decompressor::new().expect("there is memory for a context"));
 }
 
+/// What was packed.
+fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|unpacker| unpacker.decompress(packed, MAX_PAYLOAD))
+}
+
 const COLUMNS: &str = "project, kind, key, thread, seq, updated_at, fetched_at, payload";
 
 struct RawItem {
@@ -618,7 +631,7 @@ fn unpack(raw: RawItem) -> Result<StoredItem, LedgerError> {
     let kind = ItemKind::from_name(&raw.kind).ok_or_else(|| damaged("unknown kind".into()))?;
     let payload = match &raw.payload {
         None => None,
-        Some(packed) => Some(zstd::bulk::decompress(packed, MAX_PAYLOAD).map_err(|error| damaged(error.to_string()))?),
+        Some(packed) => Some(unpacked(packed).map_err(|error| damaged(error.to_string()))?),
     };
     Ok(StoredItem {
         project: raw.project,

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, MAX_PAYLOAD, ZSTD_LEVEL, bury, time};
+use super::{Ledger, LedgerError, ZSTD_LEVEL, bury, time, unpacked};
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,7 +235,7 @@ impl Ledger {
             BINARY => Some(StoredLineage::Binary),
             TOO_LARGE => Some(StoredLineage::TooLarge),
             _ => {
-                let bytes = zstd::bulk::decompress(&spans?, MAX_PAYLOAD).ok()?;
+                let bytes = unpacked(&spans?).ok()?;
                 Some(StoredLineage::Traced(Lineage::from_bytes(&bytes).ok()?))
             }
         }))
@@ -307,7 +307,7 @@ impl Ledger {
             connection.prepare_cached("SELECT hunks FROM replaced WHERE project = ?1 AND sha = ?2 AND path = ?3")?;
         let hunks: Option<Vec<u8>> =
             statement.query_row(params![project, commit.to_string(), path], |row| row.get(0)).optional()?;
-        Ok(hunks.and_then(|hunks| serde_json::from_slice(&zstd::bulk::decompress(&hunks, MAX_PAYLOAD).ok()?).ok()))
+        Ok(hunks.and_then(|hunks| serde_json::from_slice(&unpacked(&hunks).ok()?).ok()))
     }
 
     /// A sum over all commits, as it was stored.
@@ -347,6 +347,26 @@ impl Ledger {
             for (commit, file) in replaced {
                 let bytes = serde_json::to_vec(file).unwrap_or_default();
                 insert.execute(params![project, commit.to_string(), &*file.path, pack(&bytes, &file.path)?])?;
+            }
+        }
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Takes out what commits replaced but for those that are to be kept.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn keep_replaced_by(&self, project: &str, is_kept: impl Fn(Sha) -> bool) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known: Vec<String> = tx
+            .prepare("SELECT DISTINCT sha FROM replaced WHERE project = ?1")?
+            .query_map([project], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for sha in known {
+            if !Sha::from_hex(sha.as_bytes()).is_some_and(&is_kept) {
+                tx.execute("DELETE FROM replaced WHERE project = ?1 AND sha = ?2", [project, &sha])?;
             }
         }
         tx.commit()?;

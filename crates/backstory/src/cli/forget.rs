@@ -25,9 +25,9 @@ const AUDIT: &str = include_str!("../../../../queries/graphql/audit.graphql");
 /// of others that mention or quote it stay as they are; the output names them. A project must not stand in the
 /// configuration any more.
 ///
-/// Of a person, an alias takes the place of the name wherever the forge names them or somebody mentions them as @name, now
-/// and in whatever is read later; only a keyed hash tells who it is. What they wrote stays. Commits and files keep the names
-/// and addresses that they have, as the clones do.
+/// Of a person, an alias takes the place of user name, names and addresses wherever the forge or commits name them, or
+/// somebody mentions them as @name or by an address, now and in whatever is read later; only keyed hashes tell who it is.
+/// What they wrote stays. The clones keep what the repositories have; what is shown of it goes through the same.
 #[derive(clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,10 +35,12 @@ Examples:
   backstory forget group/project!7
   backstory forget group/project
   backstory forget @user
+  backstory forget @user@example.com
   backstory forget --undo group/project#12
   backstory forget --list")]
 pub(super) struct Args {
-    /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user
+    /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user or
+    /// @user@example.com
     #[arg(value_name = "REF", required_unless_present = "list", conflicts_with = "list")]
     reference: Option<String>,
     /// Why; it is kept on record
@@ -47,7 +49,7 @@ pub(super) struct Args {
     /// Let the next sync read it again
     #[arg(long, conflicts_with = "list")]
     undo: bool,
-    /// List what was forgotten, newest first
+    /// List what was forgotten, and what is not kept any more, newest first
     #[arg(long)]
     list: bool,
     /// Print JSON
@@ -108,10 +110,17 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
     let terminal = &session.terminal;
     let (removed, verified) = (&summary["removed"], &summary["verified"]);
     let subject = plain(summary["subject"].as_str().unwrap_or_default());
+    if let Some(before) = summary["forgotten_before"]["at"].as_str().and_then(|at| at.parse().ok()) {
+        terminal.line(format_args!(
+            "{subject} was forgotten before, at {}: ledger, graph and index have nothing by that reference",
+            minute(before)
+        ))?;
+        return Ok(terminal.line("What it said is kept nowhere, so its texts cannot be looked for again")?);
+    }
     terminal.line(format_args!("Forgot {subject}: {}", parts(removed).join(", ")))?;
     let count = |name: &str| verified[name].as_u64().unwrap_or(0);
     if count("pieces") == 0 {
-        return Ok(terminal.line("There was no text of its own that could be looked for afterwards")?);
+        return Ok(terminal.line("The ledger had no text of its own that could be looked for afterwards")?);
     }
     let pieces = counted(count("pieces"), "piece", "pieces");
     terminal.line(format_args!(
@@ -134,8 +143,9 @@ fn tell(session: &Session, summary: &Value) -> Result<()> {
 
 /// `9 items, 5 documents`: what there was of it.
 fn parts(counts: &Value) -> Vec<String> {
-    const NAMES: [(&str, &str, &str); 8] = [
+    const NAMES: [(&str, &str, &str); 9] = [
         ("items", "item", "items"),
+        ("commits", "commit", "commits"),
         ("people", "profile of a person", "profiles of people"),
         ("statements", "statement", "statements"),
         ("documents", "document", "documents"),
@@ -162,7 +172,7 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
     let row = |entry: &Entry| {
         let removed = entry.counts.as_ref().map(|counts| parts(counts).join(", "));
         let verified = match (entry.action.as_str(), entry.verified) {
-            ("undo", _) => "",
+            ("undo" | "retire", _) => "",
             (_, Some(true)) => "yes",
             (_, Some(false)) => "no",
             (_, None) => "not ended",
@@ -172,7 +182,7 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
             entry.action.clone(),
             plain(&entry.subject),
             verified.to_owned(),
-            removed.filter(|_| entry.action == "forget" && entry.verified.is_some()).unwrap_or_default(),
+            removed.filter(|_| entry.action == "retire" || entry.verified.is_some()).unwrap_or_default(),
             plain(entry.reason.as_deref().unwrap_or_default()),
         ]
     };

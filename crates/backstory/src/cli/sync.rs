@@ -125,9 +125,15 @@ pub(super) fn sentence(summary: &Value) -> String {
         }
     };
     also(told("gone"), "item", "items", "gone");
-    also(told("retired"), "item", "items", "too old to be kept");
+    also(told("retired"), "item", "items", "not kept any more");
     also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
     let secrets = summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum());
     also(secrets, "secret", "secrets", "replaced");
+    for (project, bytes) in summary["too_large"].as_object().into_iter().flatten() {
+        let megabytes = bytes.as_u64().unwrap_or(0).div_ceil(1_000_000);
+        parts.push(format!(
+            "{project} is {megabytes} MB larger than [retention] allows, with nothing left that could leave"
+        ));
+    }
     parts.join("; ")
 }

@@ -38,6 +38,12 @@ const MAX_ANSWER_TIME: u64 = 600;
 const MAX_DAYS: u64 = 366;
 /// Longest time that closed threads may be kept, in days, unless for ever.
 const MAX_KEPT_DAYS: u64 = 36_500;
+/// Most commits of a repository that can be asked to be kept.
+const MAX_KEPT_COMMITS: u64 = 100_000_000;
+/// Most megabytes of a project that can be asked to be kept.
+const MAX_KEPT_MEGABYTES: u64 = 1_000_000;
+/// Bytes of a megabyte.
+const MEGABYTE: u64 = 1_000_000;
 /// What access tokens and keys begin with.
 const TOKEN_BEGINNINGS: [&str; 10] =
     ["glpat-", "gloas-", "gldt-", "glcbt-", "ghp_", "gho_", "ghs_", "github_pat_", "sk-", "xox"];
@@ -229,6 +235,8 @@ struct RedactToml {
 #[serde(deny_unknown_fields, default)]
 struct RetentionToml {
     days: Option<Spanned<u64>>,
+    commits: Option<Spanned<u64>>,
+    megabytes: Option<Spanned<u64>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -472,17 +480,25 @@ impl Source<'_> {
         })
     }
 
-    /// How long closed threads are kept; 0 stands for ever.
+    /// How long closed threads are kept, how many commits, and how much in all; 0 stands for all.
     fn retention(self, retention: RetentionToml) -> Result<Retention> {
-        let Some(days) = retention.days else { return Ok(Retention::default()) };
-        match *days.get_ref() {
-            0 => Ok(Retention::default()),
-            count if count <= MAX_KEPT_DAYS => {
-                Ok(Retention { closed: Some(SignedDuration::from_hours((count * 24).cast_signed())) })
-            }
-            count => {
-                Err(self.wrong(days.span(), format!("days is {count}; it must be 0 (for ever) to {MAX_KEPT_DAYS}")))
-            }
+        let days = self.kept("days", retention.days, MAX_KEPT_DAYS)?;
+        let commits = self.kept("commits", retention.commits, MAX_KEPT_COMMITS)?;
+        let megabytes = self.kept("megabytes", retention.megabytes, MAX_KEPT_MEGABYTES)?;
+        Ok(Retention {
+            closed: days.map(|days| SignedDuration::from_hours((days * 24).cast_signed())),
+            bytes: megabytes.map(|megabytes| megabytes * MEGABYTE),
+            commits: commits.and_then(|commits| usize::try_from(commits).ok()),
+        })
+    }
+
+    /// How much of something is kept; `None` for all of it.
+    fn kept(self, key: &str, value: Option<Spanned<u64>>, most: u64) -> Result<Option<u64>> {
+        let Some(value) = value else { return Ok(None) };
+        match *value.get_ref() {
+            0 => Ok(None),
+            count if count <= most => Ok(Some(count)),
+            count => Err(self.wrong(value.span(), format!("{key} is {count}; it must be 0 (all is kept) to {most}"))),
         }
     }
 

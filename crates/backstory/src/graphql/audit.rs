@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::{loaders, page, scalar::DateTime, task::object};
 
-/// What was forgotten, or may be read again, without any of its content.
+/// What was forgotten, may be read again, or is not kept any more, without any of its content.
 #[derive(SimpleObject)]
 pub(crate) struct AuditEntry {
     /// Its number.
     id: ID,
     /// When.
     at: DateTime,
-    /// What was done: `forget` or `undo`.
+    /// What was done: `forget`, `undo`, or `retire` for what `[retention]` does not keep.
     action: &'static str,
     /// Kind of the subject: `thread`, `project` or `person`.
     kind: &'static str,

@@ -1,0 +1,61 @@
+//! An index that never had what was deleted from another: deleted rows, old versions and words of the full-text index stay
+//! in a directory until something rewrites them, so what is left is written to a new one.
+
+use std::path::Path;
+
+use arrow::datatypes::SchemaRef;
+use lancedb::{Connection, Table, index::Index as LanceIndex, query::ExecutableQuery as _};
+
+use super::{
+    APPLIED_SEQ, Index, PASSAGES_VERSION,
+    error::IndexError,
+    maintain::ensure_vector_index,
+    record, recorded,
+    schema::{DOCUMENTS, PASSAGES, documents_indexes, documents_schema, passages_indexes, passages_schema},
+    tables::{connect, count, create, create_passages, ensure_indexes},
+};
+
+impl Index {
+    /// Writes the documents and passages that there are, with their vectors, to a directory that has nothing yet, and
+    /// indexes them there. Vectors of another model are left out. Writes wait meanwhile, searches go on.
+    ///
+    /// # Errors
+    /// If the store fails; what the directory then has is of no use.
+    pub async fn copy_to(&self, dir: &Path) -> Result<(), IndexError> {
+        let _writer = self.shared.writer.lock().await;
+        // Takes out what an interrupted write left behind.
+        self.begin_write().await?;
+        self.end_write();
+        let connection = connect(dir).await?;
+        let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);
+        let passages = self.passages();
+        let model = &self.shared.model;
+        let vectors = if passages.foreign.is_some() {
+            create_passages(&connection, model).await?.table
+        } else {
+            let new = (PASSAGES, passages_schema(model), passages_indexes());
+            let table = copy(&passages.table, &connection, new).await?;
+            ensure_vector_index(&table).await?;
+            table
+        };
+        let new = (DOCUMENTS, documents_schema(), documents_indexes());
+        let documents = copy(&self.shared.documents, &connection, new).await?;
+        let version = vectors.version().await.map_err(IndexError::store("read the manifest"))?;
+        record(&documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
+    }
+}
+
+/// Streams the rows of a table into a new one, which gets its indexes once it has them.
+async fn copy(
+    from: &Table,
+    to: &Connection,
+    (name, schema, indexes): (&str, SchemaRef, Vec<(&'static str, LanceIndex)>),
+) -> Result<Table, IndexError> {
+    let table = create(to, name, schema).await?;
+    if count(from).await? > 0 {
+        let rows = Box::pin(from.query().execute()).await.map_err(IndexError::store("read a table"))?;
+        Box::pin(table.add(rows).execute()).await.map_err(IndexError::store("copy rows"))?;
+    }
+    ensure_indexes(&table, indexes).await?;
+    Ok(table)
+}
