@@ -18,6 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     task::{Reporter, Task, TaskKind},
 };
+pub(crate) use subject::each_string;
 use subject::{Target, Texts};
 use verify::Verification;
 
@@ -35,7 +36,7 @@ impl Engine {
         let reason = checked(reason)?;
         let target = self.to_forget(reference).await?;
         let target = self.check_target(target).await?;
-        let engine = self.clone();
+        let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
             match target {
                 Target::Kept(subject) => engine.forget(subject, reason, &reporter).await,

@@ -118,7 +118,7 @@ impl Engine {
     }
 
     /// Shows every object that there is, with its payload as JSON.
-    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
+    pub(crate) fn each_stored(&self, mut show: impl FnMut(&StoredItem, &Value)) -> Result<()> {
         let mut seq = 0;
         loop {
             let items = self.ledger().changes_after(seq, BATCH)?;
@@ -223,7 +223,7 @@ fn window(text: &str, from: usize) -> Option<String> {
 }
 
 /// Shows every string, of which some are user names.
-fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
+pub(crate) fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
     match json {
         Value::String(text) => show(text),
         Value::Array(values) => values.iter().for_each(|value| each_string(value, show)),

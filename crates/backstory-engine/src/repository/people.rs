@@ -6,6 +6,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     people::{ForgeUser, Identity, Mailmap, merge},
     repository::{CommitIdentity, identity_key},
+    sight::Sight,
 };
 use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page};
@@ -108,7 +109,8 @@ impl Engine {
 
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
-        for item in self.ledger().items_of(ItemKind::Person)? {
+        // Whom nothing open names is linked with nothing that all may see.
+        for item in self.seeing(Sight::Open).ledger().items_of(ItemKind::Person)? {
             if let Item::Person(person) = self.parse(&item)? {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
@@ -145,6 +147,7 @@ fn item(identity: &CommitIdentity) -> NewItem {
         thread: None,
         updated_at: None,
         secrets: BTreeMap::new(),
+        confidential: false,
         payload: serde_json::to_vec(identity).unwrap_or_default(),
     }
 }
