@@ -69,7 +69,8 @@ impl Engine {
             // Problems name things that this must not.
             for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
                 let count = finding.problems.len();
-                finding.problems = vec![format!("{count} or more problems, told to those who may see confidential issues")];
+                finding.problems =
+                    vec![format!("{count} or more problems, told to those who may see confidential issues")];
             }
             (report.digest, report.quads) = self.digest().await?;
         }

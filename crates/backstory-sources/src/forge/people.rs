@@ -13,7 +13,8 @@ pub(super) struct People(BTreeMap<String, Payload>);
 
 impl People {
     pub(super) fn add(&mut self, key: String, json: Value) {
-        self.0.insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, confidential: false, json });
+        self.0
+            .insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, confidential: false, json });
     }
 
     /// Adds those who were met only where not everybody may look.

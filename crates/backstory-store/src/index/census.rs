@@ -194,15 +194,15 @@ impl Census {
 
 fn covered(tallies: &BTreeMap<DocumentKind, Tally>, passages: u64) -> Coverage {
     let of_kind = tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
-            kind,
-            documents: tally.documents,
-            embedded: tally.documents - tally.pending,
-        });
-        let by_kind: Vec<_> = of_kind.collect();
-        Coverage {
-            documents: by_kind.iter().map(|of| of.documents).sum(),
-            embedded: by_kind.iter().map(|of| of.embedded).sum(),
-            passages,
-            by_kind,
-        }
+        kind,
+        documents: tally.documents,
+        embedded: tally.documents - tally.pending,
+    });
+    let by_kind: Vec<_> = of_kind.collect();
+    Coverage {
+        documents: by_kind.iter().map(|of| of.documents).sum(),
+        embedded: by_kind.iter().map(|of| of.embedded).sum(),
+        passages,
+        by_kind,
+    }
 }

@@ -1,7 +1,10 @@
 //! Typed access to the columns of a batch that a query returned.
 
 use arrow::{
-    array::{Array, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array},
+    array::{
+        Array, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray,
+        UInt32Array,
+    },
     datatypes::Float32Type,
 };
 

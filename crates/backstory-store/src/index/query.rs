@@ -179,8 +179,8 @@ impl Index {
                 let columns = Columns(&batch);
                 let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
                 let counted = self.counted();
-                let seen = (0..batch.num_rows())
-                    .filter(|row| counted.census.facts.shows(documents.value(*row), self.sight));
+                let seen =
+                    (0..batch.num_rows()).filter(|row| counted.census.facts.shows(documents.value(*row), self.sight));
                 let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
                 found.extend(seen.filter_map(text));
             }

@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow::{
     array::{
-        Array as _, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch, StringArray,
-        StringBuilder, UInt32Builder,
+        Array as _, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch,
+        StringArray, StringBuilder, UInt32Builder,
     },
     datatypes::{DataType, SchemaRef},
 };
@@ -23,8 +23,8 @@ use super::{
     error::IndexError,
     facts::DocumentFacts,
     schema::{
-        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END, LINE_START, PATH,
-        PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
+        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END,
+        LINE_START, PATH, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
     },
     types::{NewPassage, StoredDocument},
 };

@@ -44,8 +44,7 @@ pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
 
 /// Columns of both tables that a filter looks at, in their order.
-pub(super) const FILTER_COLUMNS: [&str; 8] =
-    [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL];
+pub(super) const FILTER_COLUMNS: [&str; 8] = [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL];
 
 /// Longest term that is indexed, in bytes: commit and content hashes are found, encoded blobs are not.
 pub(super) const MAX_TERM: usize = 100;

@@ -98,7 +98,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn chats(&self, limit: usize) -> Result<Vec<Chat>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{CHATS} WHERE true {} ORDER BY id DESC LIMIT ?1", self.veil()))?;
+        let mut statement =
+            connection.prepare_cached(&format!("{CHATS} WHERE true {} ORDER BY id DESC LIMIT ?1", self.veil()))?;
         let rows = statement.query_map([to_i64(limit as u64)], chat)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

@@ -96,10 +96,7 @@ impl Ledger {
             let thread = key.split_once('~').map_or("", |(thread, _)| thread);
             *kind == ItemKind::Discussion && !issues.contains(thread)
         };
-        Ok(Confidential {
-            issues: issues.len() as u64,
-            discussions: items.iter().filter(is_internal).count() as u64,
-        })
+        Ok(Confidential { issues: issues.len() as u64, discussions: items.iter().filter(is_internal).count() as u64 })
     }
 
     /// Makes the profiles of people with these keys those that only some may see, and all others open. A profile that

@@ -287,8 +287,10 @@ impl Ledger {
     /// A payload is damaged, or SQLite refused.
     pub fn changes_after(&self, seq: u64, limit: usize) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2", self.veil()))?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
         let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
@@ -300,8 +302,10 @@ impl Ledger {
     /// SQLite refused.
     pub fn threads_after(&self, seq: u64, limit: usize) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2", self.veil()))?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
         let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(2)?))
         })?;
@@ -324,7 +328,8 @@ impl Ledger {
     pub fn item(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<StoredItem>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}", self.veil()
+            "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}",
+            self.veil()
         ))?;
         statement.query_row(params![project, kind.as_str(), key], raw).optional()?.map(unpack).transpose()
     }
@@ -351,7 +356,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_thread
-             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key", self.veil()
+             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key",
+            self.veil()
         ))?;
         let rows = statement.query_map(params![project, thread], raw)?;
         rows.map(|row| unpack(row?)).collect()
@@ -364,7 +370,8 @@ impl Ledger {
     pub fn items_of(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key", self.veil()
+            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
+            self.veil()
         ))?;
         let rows = statement.query_map([kind.as_str()], raw)?;
         rows.map(|row| unpack(row?)).collect()
@@ -384,7 +391,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
-             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4", self.veil()
+             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
+            self.veil()
         ))?;
         let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
         statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
@@ -403,7 +411,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
-             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key", self.veil()
+             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key",
+            self.veil()
         ))?;
         let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
         rows.map(|row| unpack(row?)).collect()

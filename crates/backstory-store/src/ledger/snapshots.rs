@@ -114,7 +114,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{SELECT} WHERE true {} ORDER BY created_at DESC, id", self.veil()))?;
+        let mut statement =
+            connection.prepare_cached(&format!("{SELECT} WHERE true {} ORDER BY created_at DESC, id", self.veil()))?;
         let rows = statement.query_map([], snapshot)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -136,11 +137,9 @@ impl Ledger {
     pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Imprint)>>, LedgerError> {
         let contents: Option<Vec<u8>> = self
             .lock()
-            .query_row(
-                &format!("SELECT contents FROM index_snapshots WHERE id = ?1 {}", self.veil()),
-                [id],
-                |row| row.get(0),
-            )
+            .query_row(&format!("SELECT contents FROM index_snapshots WHERE id = ?1 {}", self.veil()), [id], |row| {
+                row.get(0)
+            })
             .optional()?;
         let Some(contents) = contents else { return Ok(None) };
         let damaged = |reason: String| LedgerError::Payload { item: format!("snapshot {id}"), reason };

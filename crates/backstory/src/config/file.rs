@@ -349,7 +349,9 @@ impl Source<'_> {
             let span = env.span();
             let Some(variable) = self.variable("env", Some(env))? else { continue };
             if tokens.iter().any(|known| known.variable == variable) {
-                return Err(self.wrong(span, format!("env: {variable} is named twice; give each token its own variable")));
+                return Err(
+                    self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
+                );
             }
             let mut sight = Sight::Open;
             for scope in scopes {

@@ -68,10 +68,7 @@ impl Requests {
 }
 
 /// The answer to a scrape.
-pub(super) async fn answer(
-    State(app): State<App>,
-    Extension(shown): Extension<Shown>,
-) -> Result<Response, Refusal> {
+pub(super) async fn answer(State(app): State<App>, Extension(shown): Extension<Shown>) -> Result<Response, Refusal> {
     let refused =
         |kind, message: String| Refusal::new(error_table::http_status(kind), error_table::code(kind), message);
     let vitals = app.engine.seeing(shown.sight()).vitals().await.map_err(|error| refused(error.kind, error.message))?;

@@ -2,9 +2,7 @@
 
 use std::{any::TypeId, sync::Arc, time::Duration};
 
-use async_graphql::{
-    Data, Executor, Request, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS,
-};
+use async_graphql::{Data, Executor, Request, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     Extension,

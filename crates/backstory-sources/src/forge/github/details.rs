@@ -61,7 +61,8 @@ fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_
     json.sort_all_objects();
     let key = format!("{}{}", listing.kind.sigil(), listing.iid);
     let discussions = discussions(&key, timeline, on_diff, &mut people);
-    let thread = Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
+    let thread =
+        Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
     Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
 }
 
