@@ -316,7 +316,7 @@ mod tests {
     fn an_internal_discussion_does_not_colour_a_public_issue() {
         let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "The customer is Initech.")];
         let internal = Discussion { confidential: true, ..discussion(notes) };
-        let documents = of_issue(&issue("text"), &[internal.clone()]);
+        let documents = of_issue(&issue("text"), std::slice::from_ref(&internal));
         let silent = of_issue(&issue("text"), &[]);
         assert_eq!(documents[0], silent[0]);
         assert!(documents[1].confidential && documents[1].text().contains("Initech"));
