@@ -127,6 +127,7 @@ fn doctor_checks_everything() {
         ✓ embedding      all-MiniLM-L6-v2-int8, 384 dimensions
         ✓ data           data can be written to
         ✓ stores         ledger, graph and index open
+        ✓ confidential   confidential issues and internal notes of acme/shop are left out
         ! freshness      acme/shop was never read to the end; 'backstory sync' reads it
         ✓ server         not running; commands open the stores themselves
     "#]]

@@ -267,6 +267,23 @@ fn a_file_without_a_forge_is_read() {
 }
 
 #[test]
+fn wrong_values_of_what_is_confidential_are_reported_with_what_would_be_right() {
+    let token = |scopes: &str| format!("[[server.tokens]]\nenv = \"API_TOKEN\"\nscopes = [{scopes}]");
+    check_behind(
+        &token("\"secret\""),
+        &expect!["backstory.toml:9: scopes: 'secret' is none; the only one is confidential"],
+    );
+    check_behind(
+        &format!("[server]\ntoken_env = \"API_TOKEN\"\n{}", token("")),
+        &expect!["backstory.toml:10: env: API_TOKEN is named twice; give each token its own variable"],
+    );
+    check(
+        "[[forge]]\nkind = \"github\"\nbase_url = \"https://github.com\"\nconfidential = true\n",
+        &expect!["backstory.toml:4: confidential: GitHub has no confidential issues; remove the key"],
+    );
+}
+
+#[test]
 fn wrong_values_of_repositories_are_reported_with_what_would_be_right() {
     let hosts = "[repositories]\nallowed_hosts = [\"git.example.internal\", \"10.1.2.3\", \"::1\", \"[fd00::1]\", \"my-host\"]\n";
     let sandbox = Sandbox::empty();

@@ -1,6 +1,6 @@
 //! The GraphQL API as clients see it: over HTTP and WebSocket, from a server that has read the stand-in's projects.
 
-mod access;
+pub(crate) mod access;
 mod answers;
 mod chats;
 mod limits;

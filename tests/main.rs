@@ -11,6 +11,7 @@ mod cli_repositories;
 mod cli_search;
 mod cli_serve;
 mod cli_why;
+mod confidential;
 mod config;
 mod context;
 mod durability;

@@ -116,6 +116,7 @@ fn a_record_of_many_documents_is_small() {
         pinned: false,
         last_error: Some("the forge went away".into()),
         contents_bytes: 0,
+        confidential: false,
     };
     assert!(ledger.put_snapshot(&snapshot, &documents).unwrap());
     assert!(!ledger.put_snapshot(&snapshot, &documents).unwrap());

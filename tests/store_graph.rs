@@ -38,6 +38,7 @@ fn thread(title: &str, updated: i64, author: &str, labels: &[&str], description:
         closed_by: None,
         web_url: "https://git.example.com/acme/shop/-/issues/1".into(),
         notes_count: 0,
+        confidential: false,
     }
 }
 
@@ -104,12 +105,13 @@ fn discussion() -> Discussion {
         notes: vec![note(1, "alice", "Why not sessions, as #2 says?"), note(2, "bob", "Mobile clients.")],
         events: vec![SystemEvent::MentionedIn(NodeId::Thread(ThreadId::issue("acme/shop", 2)))],
         web_url: "https://git.example.com/acme/shop/-/merge_requests/7#note_1".into(),
+        confidential: false,
     }
 }
 
 fn change(kind: ItemKind, key: &str, item: Option<Item>) -> Change {
     let project = if kind == ItemKind::Person { "" } else { "acme/shop" };
-    Change { project: project.into(), kind, key: key.into(), item }
+    Change { project: project.into(), kind, key: key.into(), confidential: false, item }
 }
 
 fn everything() -> Vec<Change> {

@@ -52,6 +52,7 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         path: None,
         lines: None,
         importance: 0.0,
+        confidential: false,
     }
 }
 

@@ -19,6 +19,7 @@ fn item(kind: ItemKind, key: &str, thread: Option<&str>, payload: &str) -> NewIt
         thread: thread.map(Into::into),
         updated_at: Some(at(100)),
         secrets: Default::default(),
+        confidential: false,
         payload: payload.into(),
     }
 }

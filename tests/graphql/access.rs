@@ -16,11 +16,11 @@ use crate::support::{Forge, Sandbox};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A WebSocket connection.
-pub(super) struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
+pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
 
 impl Socket {
     /// Connects; the status of the refusal if there is one.
-    pub(super) async fn connect(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+    pub(crate) async fn connect(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
         let mut request = format!("{url}/graphql/ws").replace("http://", "ws://").into_client_request().unwrap();
         request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse().unwrap());
         for (name, value) in headers {
@@ -33,12 +33,12 @@ impl Socket {
         }
     }
 
-    pub(super) async fn send(&mut self, message: Value) {
+    pub(crate) async fn send(&mut self, message: Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
     }
 
     /// The next message; `None` when the connection is closed.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         match tokio::time::timeout(DEADLINE, self.0.next()).await.unwrap() {
             Some(Ok(Message::Text(text))) => Some(serde_json::from_str(&text).unwrap()),
             Some(Ok(Message::Close(_)) | Err(_)) | None => None,

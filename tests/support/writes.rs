@@ -31,6 +31,61 @@ impl Forge {
         })
     }
 
+    /// Likewise, as an internal note.
+    pub(crate) fn discuss_inside(&self, thread: &str, author: &str, body: &str) -> String {
+        let id = self.discuss(thread, author, body);
+        self.write(|world| {
+            let known = world.thread_mut(thread).discussions.iter_mut().find(|known| known["id"] == id.as_str());
+            let note = &mut known.unwrap()["notes"][0];
+            (note["internal"], note["confidential"]) = (json!(true), json!(true));
+        });
+        id
+    }
+
+    /// GitLab notes by itself that a text elsewhere mentions an issue or merge request.
+    pub(crate) fn mentioned_in(&self, thread: &str, elsewhere: &str) {
+        let id = self.discuss(thread, "johndoe", &format!("mentioned in issue {}", split(elsewhere).1));
+        self.write(|world| {
+            let thread = world.thread_mut(thread);
+            let known = thread.discussions.iter_mut().find(|known| known["id"] == id.as_str()).unwrap();
+            known["notes"][0]["system"] = json!(true);
+            known["individual_note"] = json!(true);
+            let count = thread.json["user_notes_count"].as_i64().unwrap();
+            thread.json["user_notes_count"] = json!(count - 1);
+        });
+    }
+
+    /// Somebody comes who was not there.
+    pub(crate) fn join(&self, username: &str, name: &str) {
+        self.write(|world| {
+            let mut json = world.person("johndoe");
+            let id = 1000 + world.people.len();
+            let web_url = format!("{}/{username}", world.url);
+            for (key, value) in
+                [("id", json!(id)), ("username", json!(username)), ("name", json!(name)), ("web_url", json!(web_url))]
+            {
+                json[key] = value;
+            }
+            world.people.insert(username.to_owned(), json);
+        });
+    }
+
+    /// Somebody makes an issue confidential, or no longer.
+    pub(crate) fn set_confidential(&self, issue: &str, confidential: bool) {
+        self.edit(issue, |json| json["confidential"] = json!(confidential));
+    }
+
+    /// Somebody relates one issue to another.
+    pub(crate) fn relate(&self, issue: &str, other: &str) {
+        self.write(|world| {
+            for (from, to) in [(issue, other), (other, issue)] {
+                world.thread_mut(from).links.push(("relates_to".to_owned(), to.to_owned()));
+            }
+        });
+        self.edit(issue, |_| {});
+        self.edit(other, |_| {});
+    }
+
     /// Likewise, without the time of the issue being moved.
     pub(crate) fn note_unseen(&self, thread: &str, author: &str, body: &str) {
         let updated_at = self.write(|world| world.thread_mut(thread).json["updated_at"].clone());

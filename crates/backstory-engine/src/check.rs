@@ -7,6 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
+    sight::Sight,
 };
 use backstory_store::{graph::queries::CHECKS, ledger::StoredLineage};
 
@@ -63,6 +64,20 @@ impl Engine {
     /// # Errors
     /// A store cannot be read at all.
     pub async fn check(&self) -> Result<CheckReport> {
+        let mut report = self.for_work().check_all().await?;
+        if self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await? {
+            // Problems name things that this must not.
+            for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
+                let count = finding.problems.len();
+                finding.problems =
+                    vec![format!("{count} or more problems, told to those who may see confidential issues")];
+            }
+            (report.digest, report.quads) = self.digest().await?;
+        }
+        Ok(report)
+    }
+
+    async fn check_all(&self) -> Result<CheckReport> {
         self.catch_up(None).await?;
         self.refresh_links().await?;
         self.refresh_written().await?;

@@ -37,7 +37,7 @@ impl Engine {
     /// # Errors
     /// It is being done already.
     pub fn start_embed(&self) -> Result<Task> {
-        let engine = self.clone();
+        let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
             let index = engine.index();
             let done = engine.recorded(engine.embed_pending(&index, None, &reporter)).await?;

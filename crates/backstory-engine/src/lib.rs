@@ -6,6 +6,7 @@ pub mod backup;
 pub mod chat;
 pub mod check;
 pub mod code;
+pub mod confidential;
 pub mod context;
 pub mod embed;
 mod embedding;
@@ -44,6 +45,7 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     reference::Forge,
     repository::{self as records, InRepository, Repository},
+    sight::Sight,
 };
 use backstory_sources::{
     forge::{self, Origin},
@@ -77,15 +79,17 @@ const LEDGER: &str = "ledger.sqlite";
 /// Longest time a query of the graph may take.
 const QUERY_TIME: Duration = Duration::from_secs(10);
 
-/// The stores of a data directory and the use cases over them. Cheap to clone.
+/// The stores of a data directory and the use cases over them, as somebody [sees](Engine::seeing) them. Cheap to clone.
 ///
 /// One process at a time may open a data directory; the caller sees to that.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<Inner>, Sight);
 
 struct Inner {
     settings: Settings,
     ledger: Ledger,
+    /// The same without what is confidential.
+    open_ledger: Ledger,
     graphs: Generations,
     graph: RwLock<Graph>,
     indexes: Generations,
@@ -147,8 +151,9 @@ impl Engine {
                 embedder.model()
             ));
         }
-        let engine = Self(Arc::new(Inner {
+        let inner = Inner {
             settings,
+            open_ledger: ledger.seeing(Sight::Open),
             ledger,
             graphs,
             graph: RwLock::new(graph),
@@ -168,7 +173,8 @@ impl Engine {
             remembered: Mutex::default(),
             data_dir: data_dir.to_owned(),
             notices,
-        }));
+        };
+        let engine = Self(Arc::new(inner), Sight::Confidential);
         let stale = engine.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await?;
         if stale > 0 {
             tracing::info!(runs = stale, "marked runs of an ended process as failed");
@@ -215,15 +221,18 @@ impl Engine {
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        &self.0.ledger
+        match self.sight() {
+            Sight::Open => &self.0.open_ledger,
+            Sight::Confidential => &self.0.ledger,
+        }
     }
 
     pub(crate) fn graph(&self) -> Graph {
-        self.0.graph.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.graph.read().unwrap_or_else(PoisonError::into_inner).seeing(self.sight())
     }
 
     pub(crate) fn index(&self) -> Index {
-        self.0.index.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.index.read().unwrap_or_else(PoisonError::into_inner).seeing(self.sight())
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {
@@ -296,8 +305,13 @@ impl Engine {
         } else {
             self.origin(&stored.project)?
         };
-        forge::parse(stored.kind, &origin, &stored.key, &json)
-            .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))
+        let mut item = forge::parse(stored.kind, &origin, &stored.key, &json)
+            .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))?;
+        if stored.confidential {
+            item.set_confidential();
+        }
+        self.leave_hidden_out(&mut item)?;
+        Ok(item)
     }
 
     fn parse_record(&self, stored: &StoredItem, payload: &[u8]) -> Result<Item> {

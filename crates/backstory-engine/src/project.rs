@@ -29,17 +29,18 @@ impl Engine {
     /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
     /// other, so that each projection sees changes in order.
     pub(crate) async fn catch_up(&self, reporter: Option<&Reporter>) -> Result<()> {
+        let engine = self.for_work();
         let _one_at_a_time = self.0.projecting.lock().await;
-        self.project_graph(self.graph()).await?;
+        engine.project_graph(engine.graph()).await?;
         // What is in the store's files need not be read from its log when it is opened next.
-        let graph = self.graph();
+        let graph = engine.graph();
         self.blocking(move || Ok(graph.flush()?)).await?;
-        self.project_index(&self.index(), reporter).await
+        engine.project_index(&engine.index(), reporter).await
     }
 
     /// Brings a graph up to the ledger.
     pub(crate) async fn project_graph(&self, graph: Graph) -> Result<()> {
-        let engine = self.clone();
+        let engine = self.for_work();
         self.blocking(move || {
             let mut seq = graph.applied_seq()?;
             if seq == engine.ledger().last_seq()? {
@@ -147,23 +148,25 @@ impl Engine {
                 None
             }
         });
-        Change { project: stored.project.clone(), kind: stored.kind, key: stored.key.clone(), item }
+        let (project, kind, key) = (stored.project.clone(), stored.kind, stored.key.clone());
+        Change { project, kind, key, confidential: stored.confidential, item }
     }
 
     /// Brings an index up to the ledger.
     pub(crate) async fn project_index(&self, index: &Index, reporter: Option<&Reporter>) -> Result<()> {
+        let engine = self.for_work();
         let mut seq = index.applied_seq().await?;
-        let last_seq = self.ledger_step(|ledger| ledger.last_seq()).await?;
+        let last_seq = engine.ledger_step(|ledger| ledger.last_seq()).await?;
         if let Some(reporter) = reporter.filter(|_| seq < last_seq) {
             reporter.phase("indexing", Some(last_seq - seq));
         }
         loop {
-            let (threads, applied) = self.next_threads(seq).await?;
+            let (threads, applied) = engine.next_threads(seq).await?;
             if applied == seq {
                 return Ok(());
             }
             for batch in threads.chunks(THREAD_BATCH) {
-                let documents = self.documents_of(batch.to_vec()).await?;
+                let documents = engine.documents_of(batch.to_vec()).await?;
                 // Recorded as applied only with the last batch of these changes.
                 let mark = if batch.last() == threads.last() { applied } else { seq };
                 index.apply(documents, mark).await?;

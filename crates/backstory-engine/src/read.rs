@@ -11,7 +11,7 @@ use backstory_sources::forge::List;
 use backstory_store::{
     graph::{Direction, EdgeEnd, Value, queries},
     index::Coverage,
-    ledger::{Cursor, LedgerError, Run, StoredItem},
+    ledger::{Confidential, Cursor, LedgerError, Run, StoredItem},
 };
 use jiff::Timestamp;
 
@@ -92,6 +92,8 @@ pub struct Freshness {
     pub issues: u64,
     /// Merge requests that are known.
     pub merge_requests: u64,
+    /// How much of it is confidential, as far as it is seen.
+    pub confidential: Confidential,
 }
 
 /// How the stores stand towards the forges and each other.
@@ -288,7 +290,8 @@ impl Engine {
             let fresh = |project: String| -> std::result::Result<_, LedgerError> {
                 let count = |kind| counts.get(&(project.clone(), kind)).copied().unwrap_or(0);
                 let (issues, merge_requests) = (count(ItemKind::Issue), count(ItemKind::MergeRequest));
-                Ok(Freshness { synced_at: ledger.synced_at(&project)?, issues, merge_requests, project })
+                let confidential = ledger.confidential(&project)?;
+                Ok(Freshness { synced_at: ledger.synced_at(&project)?, issues, merge_requests, confidential, project })
             };
             Ok(SyncStatus {
                 freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,

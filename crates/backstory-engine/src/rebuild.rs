@@ -33,7 +33,7 @@ impl Engine {
     /// # Errors
     /// One is being made anew already.
     pub fn start_rebuild(&self, which: Projection) -> Result<Task> {
-        let engine = self.clone();
+        let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Rebuild, false, Timestamp::now(), |reporter| async move {
             let work = async {
                 if which != Projection::Index {

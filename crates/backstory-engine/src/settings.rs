@@ -6,6 +6,7 @@ pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     score::{Parts, Profile},
+    sight::Sight,
 };
 use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
@@ -31,6 +32,11 @@ impl Forge {
     /// Address of its pages, without a slash at its end.
     pub fn web_url(&self) -> String {
         forge::web_url(self.kind, &self.connection.base_url)
+    }
+
+    /// How much of its projects is read.
+    pub fn sight(&self) -> Sight {
+        if self.connection.confidential { Sight::Confidential } else { Sight::Open }
     }
 }
 

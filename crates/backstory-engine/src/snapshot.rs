@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::digest::sha256_hex;
+use backstory_model::{digest::sha256_hex, sight::Sight};
 use backstory_store::{
     index::{Coverage, Imprint},
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
@@ -122,37 +122,49 @@ impl Engine {
     /// Puts what the index holds on record, unless it is already or there is nothing, and forgets the oldest states.
     /// `error` is why the work failed that led here.
     pub(crate) async fn record_snapshot(&self, took: Duration, error: Option<&Error>) -> Result<()> {
-        let engine = self.clone();
+        let engine = self.for_work();
         let last_error = error.map(ToString::to_string);
         self.blocking(move || {
-            let State { id, commits, coverage } = engine.state_now()?;
-            if coverage.documents == 0 || engine.ledger().snapshot(&id)?.is_some() {
-                return Ok(());
+            // What everybody sees is a state of its own, if it is not all there is.
+            let open = engine.seeing(Sight::Open);
+            let differs = open.state_now()?.id != engine.state_now()?.id;
+            open.record_state(took, last_error.as_deref(), false)?;
+            if differs {
+                engine.record_state(took, last_error.as_deref(), true)?;
             }
-            let index = engine.index();
-            let snapshot = Snapshot {
-                id,
-                created_at: Timestamp::now(),
-                status: if last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
-                ledger_seq: engine.ledger().last_seq()?,
-                model: engine.model_tag().name,
-                commits,
-                stats: SnapshotStats {
-                    documents: coverage.documents,
-                    embedded: coverage.embedded,
-                    passages: coverage.passages,
-                    // What cannot be looked at is not worth failing for.
-                    bytes: index.size_on_disk().unwrap_or(0),
-                    duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-                },
-                pinned: false,
-                last_error,
-                contents_bytes: 0,
-            };
-            engine.ledger().put_snapshot(&snapshot, &index.imprints())?;
             engine.prune_now().map(drop)
         })
         .await
+    }
+
+    fn record_state(&self, took: Duration, last_error: Option<&str>, confidential: bool) -> Result<()> {
+        let State { id, commits, coverage } = self.state_now()?;
+        if coverage.documents == 0 || self.ledger().snapshot(&id)?.is_some() {
+            return Ok(());
+        }
+        let index = self.index();
+        let snapshot = Snapshot {
+            id,
+            created_at: Timestamp::now(),
+            status: if last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
+            ledger_seq: self.ledger().last_seq()?,
+            model: self.model_tag().name,
+            commits,
+            stats: SnapshotStats {
+                documents: coverage.documents,
+                embedded: coverage.embedded,
+                passages: coverage.passages,
+                // What cannot be looked at is not worth failing for.
+                bytes: index.size_on_disk().unwrap_or(0),
+                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            },
+            pinned: false,
+            last_error: last_error.map(str::to_owned),
+            contents_bytes: 0,
+            confidential,
+        };
+        self.ledger().put_snapshot(&snapshot, &index.imprints())?;
+        Ok(())
     }
 
     /// Runs work that may change the index, and puts what it led to on record, also if it failed.
@@ -226,15 +238,23 @@ impl Engine {
         self.blocking(move || engine.prune_now()).await
     }
 
-    /// Keeps the pinned ones, the current one, and the newest of the others.
+    /// Keeps the pinned ones, the current ones, and the newest of the others; of those with something confidential in them
+    /// as many as of those without. Says which went, as far as they are seen.
     fn prune_now(&self) -> Result<Vec<String>> {
-        let current = self.state_now()?.id;
+        let engine = self.for_work();
+        let current = [engine.state_now()?.id, engine.seeing(Sight::Open).state_now()?.id];
         let kept = self.settings().snapshots.keep.max(1);
-        let others = self.ledger().snapshots()?.into_iter().filter(|of| !of.pinned && of.id != current);
-        // The current one is one of those that are kept.
-        let old: Vec<String> = others.skip(kept - 1).map(|of| of.id).collect();
-        self.ledger().forget_snapshots(&old)?;
-        Ok(old)
+        let all = engine.ledger().snapshots()?;
+        let mut gone = Vec::new();
+        for confidential in [false, true] {
+            let others = all.iter().filter(|of| !of.pinned && of.confidential == confidential);
+            let others = others.filter(|of| !current.contains(&of.id));
+            // The current one is one of those that are kept.
+            let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
+            engine.ledger().forget_snapshots(&old)?;
+            gone.extend(old.into_iter().filter(|_| self.sight().sees(confidential)));
+        }
+        Ok(gone)
     }
 
     /// How one state differs from another.

@@ -119,11 +119,12 @@ impl Engine {
 
     /// What the model is given of an issue or merge request: everything that was said, with who said it and when.
     fn input(&self, id: &ThreadId) -> Result<Option<String>> {
-        let documents = self.documents_of_thread(id)?;
+        let readers = self.as_readers_of(id)?;
+        let documents = readers.documents_of_thread(id)?;
         if documents.is_empty() {
             return Ok(None);
         }
-        let standing = self.where_it_stands(&NodeId::from(id.clone()))?;
+        let standing = readers.where_it_stands(&NodeId::from(id.clone()))?;
         let mut parts: Vec<String> = documents
             .iter()
             .map(|document| {

@@ -2,15 +2,16 @@
 
 mod project;
 mod retention;
+mod sight;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{entity::ItemKind, id::ThreadKind};
+use backstory_model::{entity::ItemKind, id::ThreadKind, sight::Sight};
 use backstory_sources::{
     forge::{self, Client},
     git::Cancel,
 };
-use backstory_store::ledger::{Changes, Subject};
+use backstory_store::ledger::{Changes, Ledger, Subject};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -118,7 +119,7 @@ impl Engine {
             ));
         }
         let command = request.scope.command();
-        let engine = self.clone();
+        let engine = self.for_work();
         let force = request.force;
         let task = self.tasks().start(TaskKind::Sync, force, Timestamp::now(), move |reporter| async move {
             let begun = engine.ledger_step(move |ledger| {
@@ -146,6 +147,7 @@ impl Engine {
         let wanted = |project: &str| request.projects.is_empty() || request.projects.iter().any(|p| p == project);
         let mut failed = None;
         let began = Timestamp::now();
+        let mut sights = BTreeMap::new();
         for forge in &self.forges().await? {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
@@ -159,11 +161,13 @@ impl Engine {
                 report.requests = requests + metrics.requests;
                 report.retries = retries + metrics.retries;
                 // What was committed before a failure is projected all the same.
+                self.settle_profiles().await?;
                 self.catch_up(Some(reporter)).await?;
                 match result {
                     Ok(()) => {
                         report.projects += 1;
                         report.read.insert(project.clone());
+                        sights.insert(project.clone(), forge.sight());
                     }
                     // One project that cannot be read does not keep the others, and their code, from being read.
                     Err(error) => {
@@ -176,7 +180,11 @@ impl Engine {
         let read = self.sync_repositories(request, reporter, report).await;
         let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
-        self.ledger_step(move |ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began))).await?;
+        let note = move |ledger: &Ledger| {
+            let sight = |project| sights.get(project).copied().unwrap_or(Sight::Open);
+            whole.iter().try_for_each(|project| ledger.note_synced(project, began, sight(project)))
+        };
+        self.ledger_step(note).await?;
         failed.map_or(Ok(()), Err).and(read)?;
         // Also what an earlier sync took out.
         let lately = Timestamp::now() - CLEARED_EVERY;
@@ -240,6 +248,7 @@ impl Engine {
         let client = Client::new(forge.kind, &forge.connection)?;
         let reporter = Reporter::silent();
         let read = ProjectSync::new(self, forge, &client, project, &reporter, &mut report).refetch(threads).await;
+        self.settle_profiles().await?;
         self.catch_up(None).await?;
         read?;
         let metrics = client.metrics();
@@ -283,6 +292,12 @@ impl Engine {
             }
         }
         Ok(forges)
+    }
+
+    /// Brings what follows from all that was read up to it, before it is projected.
+    async fn settle_profiles(&self) -> Result<()> {
+        let engine = self.clone();
+        self.blocking(move || engine.settle_people()).await
     }
 
     async fn is_forgotten(&self, project: &str) -> Result<bool> {

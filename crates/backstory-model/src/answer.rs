@@ -115,6 +115,9 @@ pub struct Citation {
     pub hash: String,
     /// SHA-256 of the document, hex.
     pub document: String,
+    /// Whether only some may see it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
 }
 
 impl Citation {

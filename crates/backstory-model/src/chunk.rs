@@ -203,6 +203,7 @@ mod tests {
             path: None,
             lines: None,
             importance: 0.0,
+            confidential: false,
         }
     }
 

@@ -61,6 +61,8 @@ pub struct Document {
     pub lines: Option<(u32, u32)>,
     /// How much it weighs among its kind, 0 to 1: how long people talked, how much a commit changed.
     pub importance: f32,
+    /// Whether only some may see it.
+    pub confidential: bool,
 }
 
 /// A description or a note.
@@ -94,7 +96,8 @@ impl Document {
     }
 }
 
-/// The documents of an issue and its discussions, the issue first. Discussions without a note have none.
+/// The documents of an issue and its discussions, the issue first. Discussions without a note have none. One that is
+/// internal has its own and no part in that of what it belongs to.
 pub fn of_issue(issue: &Issue, discussions: &[Discussion]) -> Vec<Document> {
     of_thread(&issue.id, &issue.thread, discussions)
 }
@@ -127,9 +130,10 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         path: None,
         lines: None,
         importance: 0.0,
+        confidential: thread.confidential,
     };
     let threads: Vec<Document> = discussions.iter().filter_map(|discussion| of_discussion(discussion, &own)).collect();
-    let notes = threads.iter().map(|discussion| discussion.parts.len()).sum();
+    let notes = threads.iter().filter(|part| colours(part, &own)).map(|discussion| discussion.parts.len()).sum();
     let mut documents = vec![Document { importance: among(notes, LONG_TALK), ..own }];
     documents.extend(threads);
     documents[0].whole_text = whole_text(&documents);
@@ -159,8 +163,14 @@ fn of_discussion(discussion: &Discussion, parent: &Document) -> Option<Document>
         parts: parts.collect(),
         whole_text: String::new(),
         importance: among(discussion.notes.len(), LONG_TALK),
+        confidential: parent.confidential || discussion.confidential,
         ..parent.clone()
     })
+}
+
+/// Whether a discussion has a part in what is said of what it belongs to: whoever sees that must see the discussion.
+fn colours(discussion: &Document, of: &Document) -> bool {
+    of.confidential || !discussion.confidential
 }
 
 /// Where a count stands between nothing, 0, and `many`, 1: each doubling is worth the same.
@@ -172,7 +182,8 @@ fn among(count: usize, many: f32) -> f32 {
 
 fn whole_text(documents: &[Document]) -> String {
     let mut whole = documents[0].text();
-    for part in documents[1..].iter().flat_map(|document| &document.parts) {
+    let coloured = documents[1..].iter().filter(|document| colours(document, &documents[0]));
+    for part in coloured.flat_map(|document| &document.parts) {
         if whole.len() + part.body.len() > MAX_WHOLE_TEXT {
             break;
         }
@@ -219,6 +230,7 @@ mod tests {
                 closed_by: None,
                 web_url: "https://git.example.com/acme/shop/-/issues/234".into(),
                 notes_count: 2,
+                confidential: false,
             },
             related: vec![],
             closed_by_requests: vec![],
@@ -251,6 +263,7 @@ mod tests {
             notes,
             events: vec![],
             web_url: "https://git.example.com/acme/shop/-/issues/234#note_1".into(),
+            confidential: false,
         }
     }
 
@@ -297,6 +310,22 @@ mod tests {
         let documents = of_issue(&issue("text"), &[discussion(notes)]);
         assert_eq!(documents[0].whole_text, "Authentication redesign\n\ntext\n\nI think we should move to JWT.");
         assert_eq!(documents[1].whole_text, "");
+    }
+
+    #[test]
+    fn an_internal_discussion_does_not_colour_a_public_issue() {
+        let notes = vec![note(1, "johndoe", "2024-03-15T10:00:00Z", "The customer is Initech.")];
+        let internal = Discussion { confidential: true, ..discussion(notes) };
+        let documents = of_issue(&issue("text"), std::slice::from_ref(&internal));
+        let silent = of_issue(&issue("text"), &[]);
+        assert_eq!(documents[0], silent[0]);
+        assert!(documents[1].confidential && documents[1].text().contains("Initech"));
+
+        let mut confidential = issue("text");
+        confidential.thread.confidential = true;
+        let documents = of_issue(&confidential, &[Discussion { confidential: false, ..internal }]);
+        assert!(documents.iter().all(|document| document.confidential));
+        assert!(documents[0].whole_text.contains("Initech"));
     }
 
     #[test]

@@ -48,6 +48,16 @@ impl Item {
             Self::Repository(record) => record.id(),
         }
     }
+
+    /// Marks it as something that only some may see; what has no such mark stays as it is.
+    pub fn set_confidential(&mut self) {
+        match self {
+            Self::Issue(issue) => issue.thread.confidential = true,
+            Self::MergeRequest(mr) => mr.thread.confidential = true,
+            Self::Discussion(discussion) => discussion.confidential = true,
+            _ => {}
+        }
+    }
 }
 
 /// Kind of an item in the ledger.
@@ -281,8 +291,10 @@ pub struct Thread {
     pub closed_by: Option<String>,
     /// Address for people.
     pub web_url: String,
-    /// How many notes people wrote, as the forge counts.
+    /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
     pub notes_count: u64,
+    /// Whether only some may see it and everything in it.
+    pub confidential: bool,
 }
 
 impl Thread {
@@ -366,6 +378,8 @@ pub struct Discussion {
     pub events: Vec<SystemEvent>,
     /// Address of the first note.
     pub web_url: String,
+    /// Whether only some may see it: it is internal, or what it belongs to is confidential.
+    pub confidential: bool,
 }
 
 impl Discussion {

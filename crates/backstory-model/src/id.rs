@@ -33,6 +33,8 @@ pub const META_GRAPH: &str = "urn:backstory:meta";
 const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
 const GRAPH: &str = "urn:backstory:graph:";
+/// What the names of all named graphs begin with whose items are confidential. No project has a colon in its name.
+pub const CONFIDENTIAL_GRAPH: &str = "urn:backstory:graph:confidential:";
 const INFERRED: &str = "urn:backstory:inferred:";
 const WRITTEN: &str = "urn:backstory:written:";
 /// Longest path of a file in an id, in bytes.
@@ -508,6 +510,16 @@ pub fn item_graph_iri(project: &str, kind: ItemKind, key: &str) -> String {
     format!("{GRAPH}{}/{}/{}", escape(project), kind.as_str(), escape_segment(key))
 }
 
+/// IRI of the named graph that an item owns, in place of that one, while it is confidential.
+pub fn confidential_graph_iri(project: &str, kind: ItemKind, key: &str) -> String {
+    format!("{CONFIDENTIAL_GRAPH}{}/{}/{}", escape(project), kind.as_str(), escape_segment(key))
+}
+
+/// Whether a named graph holds what a confidential item states.
+pub fn is_confidential_graph(iri: &str) -> bool {
+    iri.starts_with(CONFIDENTIAL_GRAPH)
+}
+
 /// IRI of the named graph that holds the link of a node which nobody stated.
 pub fn inferred_graph_iri(from: &NodeId) -> String {
     format!("{INFERRED}{}", from.iri())
@@ -540,7 +552,8 @@ pub fn is_item_graph(iri: &str) -> bool {
 
 /// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.
 pub fn item_of_graph_iri(iri: &str) -> Option<(String, ItemKind, String)> {
-    let mut parts = iri.strip_prefix(GRAPH)?.rsplitn(3, '/');
+    let own = iri.strip_prefix(CONFIDENTIAL_GRAPH).or_else(|| iri.strip_prefix(GRAPH))?;
+    let mut parts = own.rsplitn(3, '/');
     let (key, kind, project) = (parts.next()?, parts.next()?, parts.next()?);
     Some((unescape(project)?, ItemKind::from_name(kind)?, unescape(key)?))
 }

@@ -30,6 +30,7 @@ pub mod reference;
 pub mod repository;
 pub mod score;
 pub mod sentence;
+pub mod sight;
 pub mod terms;
 pub mod test_files;
 pub mod text;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_graphql::{Request, Variables};
 use backstory_engine::{Engine, error::ErrorKind};
-use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -53,7 +52,6 @@ impl<'a> From<&'a str> for Operation<'a> {
 pub(crate) struct Remote {
     http: reqwest::Client,
     server: Server,
-    token: Option<SecretString>,
 }
 
 /// An answer, as the GraphQL specification has it.
@@ -99,7 +97,7 @@ impl Client {
                         server.pid
                     ));
                 }
-                Ok(Self::There(Remote::new(server, config.server_token.secret.clone())?))
+                Ok(Self::There(Remote::new(server)?))
             }
             Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
                 ErrorKind::Conflict,
@@ -177,7 +175,7 @@ fn unexpected(error: &serde_json::Error) -> Failure {
 impl Remote {
     /// # Errors
     /// The server is of another version.
-    pub(crate) fn new(server: Server, token: Option<SecretString>) -> Result<Self> {
+    pub(crate) fn new(server: Server) -> Result<Self> {
         let own = env!("CARGO_PKG_VERSION");
         if server.version != own {
             let message = format!(
@@ -189,11 +187,11 @@ impl Remote {
         // The server is on this machine: no proxy leads there.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME).timeout(ANSWER_TIME).build();
         let http = http.map_err(|error| Failure::new(ErrorKind::Internal, format!("no HTTP client: {error}")))?;
-        Ok(Self { http, server, token })
+        Ok(Self { http, server })
     }
 
     async fn ask(&self, operation: Operation<'_>, variables: Value) -> Result<Answer> {
-        let Server { pid, url, .. } = &self.server;
+        let Server { pid, url, secret, .. } = &self.server;
         let unreachable = |reason: &str| {
             let message =
                 format!("the server (pid {pid}) at {url} does not answer: {reason}; restart 'backstory serve'");
@@ -201,15 +199,12 @@ impl Remote {
         };
         let Operation { document, name } = operation;
         let body = json!({ "query": document, "operationName": name, "variables": variables });
-        let mut request = self.http.post(format!("{url}/graphql")).json(&body);
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.expose_secret());
-        }
+        let request = self.http.post(format!("{url}/graphql")).json(&body).bearer_auth(secret.expose());
         let response = request.send().await.map_err(|error| unreachable(cause(&error)))?;
         if response.status() == reqwest::StatusCode::UNAUTHORIZED {
             return Err(Failure::configuration(format!(
-                "the server (pid {pid}) at {url} wants its token; name the variable that holds it as token_env under \
-                 [server], and set it"
+                "the server (pid {pid}) at {url} does not know what it left in the data directory; restart 'backstory \
+                 serve'"
             )));
         }
         response.json().await.map_err(|error| unreachable(cause(&error)))

@@ -13,7 +13,7 @@ use std::{
 
 use backstory_engine::{
     embed, llm,
-    model::digest::sha256_hex,
+    model::{digest::sha256_hex, sight::Sight},
     rerank,
     settings::{Forge, Repositories, Settings},
     sources::{forge, redact::Redactor},
@@ -41,8 +41,8 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// Address of the server.
     pub(crate) listen: SocketAddr,
-    /// What the server's clients must show.
-    pub(crate) server_token: Credential,
+    /// What the server's clients must show one of.
+    pub(crate) server_tokens: Vec<ServerToken>,
     /// Of each forge, in the order of the settings.
     pub(crate) forge_tokens: Vec<Credential>,
     /// What the webhooks of each forge must show, in the same order.
@@ -55,6 +55,13 @@ pub(crate) struct Config {
     pub(crate) llm_key: Credential,
 }
 
+/// A token of the server, and what whoever shows it sees.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerToken {
+    pub(crate) credential: Credential,
+    pub(crate) sight: Sight,
+}
+
 /// A secret that an environment variable holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Credential {
@@ -62,6 +69,12 @@ pub(crate) struct Credential {
     pub(crate) variable: Option<String>,
     /// What it holds; `None` if it is not set, or empty.
     pub(crate) secret: Option<SecretString>,
+}
+
+impl From<file::ServerToken> for ServerToken {
+    fn from(token: file::ServerToken) -> Self {
+        Self { credential: Credential::of(Some(token.variable)), sight: token.sight }
+    }
 }
 
 impl Credential {
@@ -114,6 +127,7 @@ impl Config {
             kind: forge.kind,
             connection: forge::Settings {
                 requests_per_second: forge.requests_per_second,
+                confidential: forge.confidential,
                 ..forge::Settings::new(forge.base_url, token.secret.clone())
             },
             projects: forge.projects,
@@ -151,7 +165,7 @@ impl Config {
             settings,
             data_dir,
             listen: file.listen.unwrap_or(LISTEN),
-            server_token: Credential::of(file.server_token_env),
+            server_tokens: file.server_tokens.into_iter().map(ServerToken::from).collect(),
             forge_tokens,
             webhook_secrets,
             embedding_key,

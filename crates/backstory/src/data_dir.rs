@@ -9,6 +9,7 @@ use std::{
 };
 
 use backstory_engine::error::ErrorKind;
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
 
@@ -29,6 +30,10 @@ pub(crate) const SERVE: &str = "serve";
 pub(crate) const UP: &str = "up";
 /// What every server's address begins with.
 pub(crate) const SCHEME: &str = "http://";
+/// Where random bytes come from.
+const RANDOM: &str = "/dev/urandom";
+/// Random bytes of a secret.
+const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long it waits before it says so.
@@ -62,6 +67,31 @@ pub(crate) struct Server {
     pub(crate) version: String,
     /// SHA-256 of the configuration file that it has read.
     pub(crate) config: String,
+    /// What commands show it that can read this: they see everything, as they could read the stores themselves.
+    pub(crate) secret: OwnSecret,
+}
+
+/// A random text, made anew by every server. Only who owns the data directory can read it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct OwnSecret(String);
+
+impl OwnSecret {
+    fn new() -> io::Result<Self> {
+        let mut random = [0; SECRET_BYTES];
+        File::open(RANDOM)?.read_exact(&mut random)?;
+        Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for OwnSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OwnSecret")
+    }
 }
 
 /// Who has the stores.
@@ -172,11 +202,17 @@ impl DataDir {
     /// # Errors
     /// The directory cannot be written to.
     pub(crate) fn announce(&self, url: &str, config: &str) -> Result<Announcement> {
+        let failed = |error: io::Error| {
+            let path = self.path.join(SERVER);
+            Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
+        };
+        let secret = OwnSecret::new().map_err(failed)?;
         let server = Server {
             pid: std::process::id(),
             url: url.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             config: config.to_owned(),
+            secret,
         };
         let (new, path) = (self.path.join("server.json.new"), self.path.join(SERVER));
         let write = || {
@@ -185,16 +221,22 @@ impl DataDir {
             // In one step: nobody reads half of it.
             fs::rename(&new, &path)
         };
-        write().map_err(|error: io::Error| {
-            Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
-        })?;
-        Ok(Announcement { path })
+        write().map_err(failed)?;
+        Ok(Announcement { path, secret: server.secret.0.into() })
     }
 }
 
 /// Others can find the server, until this is dropped.
 pub(crate) struct Announcement {
     path: PathBuf,
+    secret: SecretString,
+}
+
+impl Announcement {
+    /// What they show.
+    pub(crate) fn secret(&self) -> &SecretString {
+        &self.secret
+    }
 }
 
 impl Drop for Announcement {

@@ -16,7 +16,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use async_graphql::Request as GraphQlRequest;
 use axum::{
-    Router,
+    Extension, Router,
     body::Bytes,
     extract::{DefaultBodyLimit, State, rejection::BytesRejection},
     http::{HeaderMap, StatusCode, header},
@@ -35,10 +35,10 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::{
     error_table,
-    graphql::{MAX_BODY, Schema},
+    graphql::{MAX_BODY, Schemas},
 };
 
-pub(crate) use access::Access;
+pub(crate) use access::{Access, Token};
 
 /// How long a request's body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -49,7 +49,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 struct App {
     engine: Engine,
-    schema: Schema,
+    schemas: Schemas,
     rules: Arc<access::Rules>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
@@ -61,7 +61,7 @@ struct App {
 /// The address is open to others but there is no token, or the listener failed.
 pub(crate) async fn serve(
     engine: Engine,
-    schema: Schema,
+    schemas: Schemas,
     listener: TcpListener,
     access: Access,
     shutdown: impl Future<Output = ()> + Send + 'static,
@@ -71,7 +71,7 @@ pub(crate) async fn serve(
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
-    let app = App { engine, schema, rules: Arc::new(rules), requests, sockets };
+    let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
@@ -156,6 +156,7 @@ impl IntoResponse for Refusal {
 
 async fn graphql(
     State(app): State<App>,
+    Extension(shown): Extension<access::Shown>,
     headers: HeaderMap,
     body: std::result::Result<Bytes, BytesRejection>,
 ) -> std::result::Result<Response, Refusal> {
@@ -178,7 +179,7 @@ async fn graphql(
         let message = format!("the body is no GraphQL request, an object with 'query' and 'variables': {error}");
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
-    Ok(Json(app.schema.execute(request).await).into_response())
+    Ok(Json(app.schemas.seeing(shown.sight()).execute(request).await).into_response())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -72,5 +72,6 @@ fn document(commit: &Commit) -> Document {
         path: None,
         lines: None,
         importance: 0.0,
+        confidential: false,
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct CitedDocument {
     pub(crate) heading: usize,
     /// The text.
     pub(crate) text: String,
+    /// Whether only some may see it.
+    pub(crate) confidential: bool,
 }
 
 impl CitedDocument {
@@ -55,6 +57,7 @@ impl CitedDocument {
             hash: sha256_hex(&text),
             document: sha256_hex(&self.text),
             text,
+            confidential: self.confidential,
         }
     }
 
@@ -103,6 +106,7 @@ impl Engine {
                 file: None,
                 heading: 0,
                 text: note.body.clone(),
+                confidential: discussion.confidential,
             }));
         }
         Ok(documents)
@@ -122,6 +126,7 @@ impl Engine {
             file: None,
             heading: 0,
             text: commit.message.clone(),
+            confidential: false,
         }))
     }
 
@@ -165,6 +170,7 @@ impl Engine {
             file: Some((commit, path.as_str().to_owned())),
             heading: 0,
             text,
+            confidential: false,
         }))
     }
 
@@ -197,5 +203,6 @@ fn description(id: &ThreadId, thread: &Thread) -> CitedDocument {
         file: None,
         heading: if thread.description.is_empty() { 0 } else { thread.title.len() },
         text,
+        confidential: thread.confidential,
     }
 }

@@ -218,6 +218,7 @@ fn key_item(evidence: &Evidence, found: &Found, records: &Records) -> KeyItem {
         links: found.links.clone(),
         excerpt: excerpt(found.body(), evidence),
         url: Some(document.url.clone()).filter(|url| !url.is_empty()),
+        confidential: document.facts.confidential,
         content_hash: document.content_hash.clone(),
         sources: sources_of(found),
     }

@@ -5,6 +5,7 @@ use backstory_model::{
     id::NodeId,
     message::{self, DesignNote as Reason},
     pack::{DesignNote, Provenance},
+    sight::Sight,
 };
 
 use super::{
@@ -44,6 +45,7 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
                 relevance: relevance(&reason, shared),
                 author,
                 written_by: None,
+                confidential: found.document.facts.confidential,
                 sources,
             };
             if !notes.iter().any(|(.., known)| known.note == note.note) {
@@ -82,6 +84,7 @@ impl Engine {
                     note: note.text,
                     author: None,
                     written_by: Some(written.model.name.clone()),
+                    confidential: self.seeing(Sight::Open).ledger().hides(&id)?,
                     sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
                 });
             }

@@ -79,6 +79,7 @@ impl Engine {
             index: reference.index,
             score: told(score),
             embedding_model: found.by_meaning.then(|| self.embedder().model().to_owned()),
+            confidential: document.facts.confidential,
             content_hash: document.content_hash.clone(),
             sources: sources_of(found),
             text: piece.text.clone(),

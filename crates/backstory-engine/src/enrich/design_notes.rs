@@ -123,14 +123,15 @@ impl ThreadInput {
 impl Engine {
     /// What a model is given of an issue or merge request; `None` if it is gone or says too little.
     pub(super) fn thread_input(&self, id: &ThreadId) -> Result<Option<ThreadInput>> {
-        let documents = self.documents_of_thread(id)?;
+        let readers = self.as_readers_of(id)?;
+        let documents = readers.documents_of_thread(id)?;
         let count: usize = documents.iter().map(|document| document.text.split_whitespace().count()).sum();
         if count < MIN_WORDS {
             return Ok(None);
         }
         let mut passages: Vec<(NodeId, String)> = documents.iter().enumerate().filter_map(passage).collect();
         leave_middle_out(&mut passages);
-        let standing = self.where_it_stands(&NodeId::from(id.clone()))?.map(|standing| standing.text);
+        let standing = readers.where_it_stands(&NodeId::from(id.clone()))?.map(|standing| standing.text);
         Ok(Some(ThreadInput { passages, standing }))
     }
 }

@@ -138,7 +138,7 @@ impl Engine {
     pub async fn start_enrich(&self, request: EnrichRequest) -> Result<Task> {
         self.configured_model()?;
         self.projects_to_enrich(&request).await?;
-        let engine = self.clone();
+        let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Enrich, false, Timestamp::now(), |reporter| async move {
             let done = engine.enrich(&request, &reporter).await?;
             Ok(json!(done))

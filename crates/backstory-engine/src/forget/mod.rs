@@ -24,6 +24,7 @@ use crate::{
     task::{Reporter, Task, TaskKind},
 };
 use subject::{Target, Texts};
+pub(crate) use subject::{each_string, json_of};
 use verify::Verification;
 
 /// Longest reason, in characters.
@@ -40,7 +41,7 @@ impl Engine {
         let reason = checked(reason)?;
         let target = self.to_forget(reference).await?;
         let target = self.check_target(target).await?;
-        let engine = self.clone();
+        let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
             match target {
                 Checked::Kept(subject) => engine.forget(subject, reason, &reporter).await,

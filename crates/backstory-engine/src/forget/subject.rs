@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// Shows every object that there is.
-    pub(super) fn each_stored(&self, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+    pub(crate) fn each_stored(&self, mut show: impl FnMut(&StoredItem)) -> Result<()> {
         let mut seq = 0;
         loop {
             let items = self.ledger().changes_after(seq, BATCH)?;
@@ -199,7 +199,7 @@ pub(super) fn looked_for(pieces: &[String]) -> Result<Pieces> {
 }
 
 /// The payload of an object.
-pub(super) fn json_of(item: &StoredItem) -> Option<Value> {
+pub(crate) fn json_of(item: &StoredItem) -> Option<Value> {
     item.payload.as_deref().and_then(|payload| serde_json::from_slice(payload).ok())
 }
 
@@ -258,7 +258,7 @@ fn window(text: &str, from: usize) -> Option<String> {
 }
 
 /// Shows every string, of which some are user names.
-fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
+pub(crate) fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
     match json {
         Value::String(text) => show(text),
         Value::Array(values) => values.iter().for_each(|value| each_string(value, show)),

@@ -126,8 +126,11 @@ impl Engine {
         })?;
         let with_comments = |issue: backstory_model::entity::Issue| {
             let items = self.ledger().thread(project, &issue.id.short())?;
-            let comments = self.parse_discussions(&items)?.into_iter().flat_map(comments_of).collect();
             let backstory_model::entity::Issue { id, thread, .. } = issue;
+            let mut discussions = self.parse_discussions(&items)?;
+            // A link of an open issue is shown to all, with what speaks for it.
+            discussions.retain(|discussion| thread.confidential || !discussion.confidential);
+            let comments = discussions.into_iter().flat_map(comments_of).collect();
             Ok(Issue {
                 id,
                 title: thread.title,

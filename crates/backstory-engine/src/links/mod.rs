@@ -22,7 +22,8 @@ impl Engine {
     /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
     pub(crate) async fn refresh_links(&self) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
-        self.refresh_links_of(self.graph()).await
+        let engine = self.for_work();
+        engine.refresh_links_of(engine.graph()).await
     }
 
     /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.

@@ -7,6 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
+    sight::Sight,
 };
 use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page};
@@ -152,7 +153,8 @@ impl Engine {
 
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
-        for item in self.ledger().items_of(ItemKind::Person)? {
+        // Whom nothing open names is linked with nothing that all may see.
+        for item in self.seeing(Sight::Open).ledger().items_of(ItemKind::Person)? {
             if let Item::Person(person) = self.parse(&item)? {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
@@ -189,6 +191,7 @@ fn item(identity: &CommitIdentity) -> NewItem {
         thread: None,
         updated_at: None,
         secrets: BTreeMap::new(),
+        confidential: false,
         payload: serde_json::to_vec(identity).unwrap_or_default(),
     }
 }

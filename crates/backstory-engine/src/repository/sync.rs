@@ -464,6 +464,7 @@ impl Work<'_> {
             thread,
             updated_at,
             secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
+            confidential: false,
             payload: json.to_string().into_bytes(),
         }
     }

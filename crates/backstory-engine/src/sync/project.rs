@@ -10,6 +10,7 @@ use backstory_model::{
     alias::Aliases,
     entity::ItemKind,
     id::{NodeId, ThreadId, ThreadKind},
+    sight::Sight,
 };
 use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
@@ -43,7 +44,7 @@ const CLOCK_SKEW: Duration = Duration::from_secs(5);
 /// The sync of one project.
 pub(super) struct ProjectSync<'a> {
     pub(super) engine: &'a Engine,
-    forge: &'a Forge,
+    pub(super) forge: &'a Forge,
     client: &'a Client,
     pub(super) project: &'a str,
     reporter: &'a Reporter,
@@ -100,6 +101,7 @@ impl<'a> ProjectSync<'a> {
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope) -> Result<()> {
         self.look_up_forgotten().await?;
+        let scope = self.scope_by_sight(scope).await?;
         let read = self.read(scope).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
@@ -359,7 +361,9 @@ impl<'a> ProjectSync<'a> {
         self.committed().await?;
         for details in &details {
             self.report.refetched += details.discussions.len() as u64;
-            self.report.confidential += details.internal_notes;
+            if self.forge.sight() == Sight::Open {
+                self.report.confidential += details.internal_notes;
+            }
         }
         let (engine, project) = (self.engine.clone(), self.project.to_owned());
         let step = move || {
@@ -444,7 +448,7 @@ impl<'a> ProjectSync<'a> {
         self.bury(list, move |key| !listed.contains(key), Some(began)).await
     }
 
-    /// An issue that has become confidential is gone for those who read here.
+    /// An issue that has become confidential is gone where none such is read.
     async fn bury_confidential(&mut self, iids: &[u64]) -> Result<()> {
         if iids.is_empty() {
             return Ok(());
@@ -559,6 +563,7 @@ fn item(
         thread,
         updated_at: payload.updated_at,
         secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
+        confidential: payload.confidential,
         payload: payload.json.to_string().into_bytes(),
     }
 }

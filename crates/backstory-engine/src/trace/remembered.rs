@@ -6,31 +6,34 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{entity::Discussion, id::ThreadId};
+use backstory_model::{entity::Discussion, id::ThreadId, sight::Sight};
 
 use crate::{Engine, error::Result};
 
 /// Issues and merge requests whose discussions are kept.
 const KEPT: usize = 256;
 
+/// An issue or merge request as somebody sees it.
+type Seen = (ThreadId, Sight);
+
 /// The discussions of the issues and merge requests that were asked for last, as of a change of the ledger.
 #[derive(Default)]
 pub(crate) struct Remembered {
     seq: u64,
-    discussions: HashMap<ThreadId, Arc<Vec<Discussion>>>,
+    discussions: HashMap<Seen, Arc<Vec<Discussion>>>,
     /// In the order in which they were read.
-    order: VecDeque<ThreadId>,
+    order: VecDeque<Seen>,
 }
 
 impl Remembered {
-    fn get(&mut self, seq: u64, id: &ThreadId) -> Option<Arc<Vec<Discussion>>> {
+    fn get(&mut self, seq: u64, id: &Seen) -> Option<Arc<Vec<Discussion>>> {
         if self.seq != seq {
             *self = Self { seq, ..Self::default() };
         }
         self.discussions.get(id).cloned()
     }
 
-    fn keep(&mut self, seq: u64, id: &ThreadId, discussions: &Arc<Vec<Discussion>>) {
+    fn keep(&mut self, seq: u64, id: &Seen, discussions: &Arc<Vec<Discussion>>) {
         if self.seq != seq || self.discussions.insert(id.clone(), discussions.clone()).is_some() {
             return;
         }
@@ -53,12 +56,13 @@ impl Engine {
     pub(crate) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
         let remembered = || self.0.remembered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let seq = self.ledger().last_seq()?;
-        if let Some(known) = remembered().get(seq, id) {
+        let seen = (id.clone(), self.sight());
+        if let Some(known) = remembered().get(seq, &seen) {
             return Ok(known);
         }
         let items = self.ledger().thread(&id.project, &id.short())?;
         let discussions = Arc::new(self.parse_discussions(&items)?);
-        remembered().keep(seq, id, &discussions);
+        remembered().keep(seq, &seen, &discussions);
         Ok(discussions)
     }
 }

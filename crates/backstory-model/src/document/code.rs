@@ -70,6 +70,7 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         path: None,
         lines: None,
         importance: among(changed, LARGE_COMMIT),
+        confidential: false,
     })
 }
 
@@ -130,6 +131,7 @@ pub fn of_file(
         path: Some(path.to_owned()),
         lines: Some((1, analysis.line_count.max(1))),
         importance: 0.0,
+        confidential: false,
     };
     let lines: Vec<&str> = text.split('\n').collect();
     // Passages of one part stand together, in order.

@@ -123,6 +123,9 @@ pub struct Chunk {
     /// The model whose vectors took part in finding it; `None` if only its words did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedding_model: Option<String>,
+    /// Whether only some may see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
     /// SHA-256 of the whole text of the document it is a piece of.
     #[serde(skip)]
     pub content_hash: String,

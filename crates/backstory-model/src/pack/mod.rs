@@ -153,6 +153,9 @@ pub struct KeyItem {
     /// Its page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// Whether only some may see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
     /// SHA-256 of its text.
     #[serde(skip)]
     pub content_hash: String,
@@ -190,6 +193,9 @@ pub struct DesignNote {
     /// The language model that wrote it from what stands there; none if these are a person's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
+    /// Whether only some may see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
     /// Its words.
     pub note: String,
     /// Why it is told.

@@ -43,6 +43,7 @@ mod tests {
             index: 0,
             score,
             embedding_model: None,
+            confidential: false,
             content_hash: String::new(),
             sources: Default::default(),
             text: String::new(),

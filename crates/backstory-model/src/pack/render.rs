@@ -89,6 +89,7 @@ fn key_item(of: &KeyItem) -> String {
     for word in beside.into_iter().flatten().filter(|word| !word.is_empty()) {
         let _ = write!(out, ", {word}");
     }
+    out.push_str(mark(of.confidential));
     let _ = write!(out, "; relevance {:.2})", of.relevance);
     for link in &of.links {
         let _ = write!(out, "; {link}");
@@ -116,12 +117,18 @@ fn timeline_entry(of: &TimelineEntry) -> String {
 
 fn design_note(of: &DesignNote) -> String {
     let author = of.author.as_ref().map(|author| format!("{author}, ")).unwrap_or_default();
+    let mark = mark(of.confidential);
     match &of.written_by {
         Some(model) => {
-            format!("- {}\n  (written by the language model {model} from {})\n", one_line(&of.note), of.source)
+            format!("- {}\n  (written by the language model {model} from {}{mark})\n", one_line(&of.note), of.source)
         }
-        None => format!("- {}\n  ({author}{})\n", one_line(&of.note), of.source),
+        None => format!("- {}\n  ({author}{}{mark})\n", one_line(&of.note), of.source),
     }
+}
+
+/// What stands behind something that only some may see.
+fn mark(confidential: bool) -> &'static str {
+    if confidential { ", confidential" } else { "" }
 }
 
 fn code(of: &CodeContext) -> String {
@@ -152,6 +159,7 @@ fn chunk(of: &Chunk) -> String {
     let at = of.commit.as_deref().map(|commit| format!(", at {}", short(commit))).unwrap_or_default();
     let _ =
         write!(out, "{}, score {:.2}, chunk {}{at}", spoken(of.document_type.as_str()), of.score, short(&of.chunk_id));
+    out.push_str(mark(of.confidential));
     if let Some(url) = &of.url {
         let _ = write!(out, ", {url}");
     }

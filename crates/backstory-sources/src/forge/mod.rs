@@ -44,12 +44,15 @@ pub struct Settings {
     pub requests_per_second: u32,
     /// How often a request that failed for a passing reason is tried again.
     pub retries: u32,
+    /// Whether confidential issues and internal notes are read, as far as the token may see them.
+    pub confidential: bool,
 }
 
 impl Settings {
-    /// Default limits for a forge.
+    /// Default limits for a forge, of which nothing confidential is read.
     pub fn new(base_url: Url, token: Option<SecretString>) -> Self {
-        Self { base_url, token, requests_per_second: DEFAULT_REQUESTS_PER_SECOND, retries: DEFAULT_RETRIES }
+        let (requests_per_second, retries) = (DEFAULT_REQUESTS_PER_SECOND, DEFAULT_RETRIES);
+        Self { base_url, token, requests_per_second, retries, confidential: false }
     }
 }
 
@@ -175,6 +178,8 @@ pub struct Payload {
     pub key: String,
     /// When it last changed, where the forge tells.
     pub updated_at: Option<Timestamp>,
+    /// Whether only some may see it; of a person, whether nothing else was met that names them.
+    pub confidential: bool,
     /// What the forge sent, without what changes although the object does not.
     pub json: Value,
 }
@@ -202,7 +207,7 @@ pub struct Continuation(pub(crate) paging::Resume);
 pub struct ThreadsPage {
     /// Those that may be read; empty only on the last page.
     pub threads: Vec<ThreadListing>,
-    /// Numbers of confidential issues, which are left out.
+    /// Numbers of confidential issues that are left out; none if such are read.
     pub confidential: Vec<u64>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Continuation>,
@@ -231,6 +236,13 @@ pub struct ThreadListing {
     pub payload: Value,
 }
 
+impl ThreadListing {
+    /// Whether only some may see it.
+    pub fn is_confidential(&self) -> bool {
+        self.payload["confidential"] == Value::Bool(true)
+    }
+}
+
 /// An issue or merge request with everything that hangs on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
@@ -244,7 +256,7 @@ pub struct Details {
     pub labels: Vec<Payload>,
     /// Its milestone.
     pub milestones: Vec<Payload>,
-    /// How many internal notes were left out.
+    /// How many internal notes it has, left out or not.
     pub internal_notes: u64,
 }
 

@@ -129,10 +129,8 @@ pub(super) fn page_of(
     total: Option<u64>,
     forge_time: Timestamp,
 ) -> ThreadsPage {
-    let (confidential, threads): (Vec<_>, Vec<_>) =
-        items.into_iter().partition(|listing| listing.payload["confidential"] == Value::Bool(true));
-    let confidential = confidential.into_iter().map(|listing| listing.iid).collect();
-    ThreadsPage { threads, confidential, next: next.map(Continuation), total, forge_time, etag: None }
+    let next = next.map(Continuation);
+    ThreadsPage { threads: items, confidential: vec![], next, total, forge_time, etag: None }
 }
 
 /// All items of a list, page by page.

@@ -13,7 +13,15 @@ pub(super) struct People(BTreeMap<String, Payload>);
 
 impl People {
     pub(super) fn add(&mut self, key: String, json: Value) {
-        self.0.insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, json });
+        self.0
+            .insert(key.clone(), Payload { kind: ItemKind::Person, key, updated_at: None, confidential: false, json });
+    }
+
+    /// Adds those who were met only where not everybody may look.
+    pub(super) fn add_insiders(&mut self, insiders: Self) {
+        for (key, person) in insiders.0 {
+            self.0.entry(key).or_insert(Payload { confidential: true, ..person });
+        }
     }
 
     pub(super) fn into_payloads(self) -> Vec<Payload> {

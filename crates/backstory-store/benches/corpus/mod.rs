@@ -137,6 +137,7 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
         path: None,
         lines: None,
         importance: 0.0,
+        confidential: false,
     };
     let mut documents = vec![parent.clone()];
     for reply in 1..DOCUMENTS_PER_THREAD {

@@ -112,9 +112,18 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn all_inferred(&self) -> Result<Vec<InferredLink>, GraphError> {
-        let graphs = self.inferred_graphs()?;
-        let links = graphs.iter().map(|graph| self.inferred_in(graph)).collect::<Result<Vec<_>, _>>()?;
-        Ok(links.into_iter().flatten().collect())
+        self.links_in(&self.inferred_graphs()?)
+    }
+
+    fn links_in(&self, graphs: &BTreeSet<String>) -> Result<Vec<InferredLink>, GraphError> {
+        let mut links = Vec::new();
+        for link in graphs.iter().map(|graph| self.inferred_in(graph)) {
+            let Some(link) = link? else { continue };
+            if !self.hides(&link.from)? && !self.hides(&link.to)? {
+                links.push(link);
+            }
+        }
+        Ok(links)
     }
 
     /// The links that nobody stated which start or end at a node, at most [`MAX_ROWS`], ordered by where they start.
@@ -129,8 +138,7 @@ impl Graph {
         for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), Some(object), None).take(MAX_ROWS) {
             graphs.extend(inferred_graph(quad?.graph_name.as_ref()).map(str::to_owned));
         }
-        let links = graphs.iter().map(|graph| self.inferred_in(graph)).collect::<Result<Vec<_>, _>>()?;
-        Ok(links.into_iter().flatten().collect())
+        self.links_in(&graphs)
     }
 
     /// Every edge of a name that an item states, from its start to its end.
@@ -139,10 +147,10 @@ impl Graph {
     /// The store refused.
     pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
         let predicate = NamedNode::new_unchecked(edge.iri());
-        let mut found = Vec::new();
+        let (mut found, veiled) = (Vec::new(), self.is_veiled()?);
         for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
             let quad = quad?;
-            if !is_of_item(quad.graph_name.as_ref()) {
+            if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
                 continue;
             }
             let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };

@@ -3,6 +3,7 @@
 mod inferred;
 mod quads;
 pub mod queries;
+mod veil;
 mod written;
 
 use std::{collections::BTreeSet, path::Path};
@@ -11,8 +12,9 @@ use backstory_model::{
     digest::SetDigest,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, is_item_graph, item_graph_iri, item_of_graph_iri},
+    id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, item_of_graph_iri},
     numbers::SharedNumbers,
+    sight::Sight,
 };
 use oxigraph::{
     model::{
@@ -24,6 +26,7 @@ use oxigraph::{
 
 pub use inferred::InferredLink;
 use queries::Query;
+use veil::VEIL;
 pub use written::WrittenFact;
 
 /// Most rows of one answer.
@@ -61,8 +64,20 @@ pub struct Change {
     pub kind: ItemKind,
     /// Unique within project and kind.
     pub key: String,
+    /// Whether only some may see it.
+    pub confidential: bool,
     /// The item; `None` if it is gone.
     pub item: Option<Item>,
+}
+
+impl Change {
+    /// Its statements and where they stand: a confidential item has another named graph, so that all it says can be told
+    /// from the rest.
+    fn quads(&self, numbers: &SharedNumbers) -> Vec<Quad> {
+        let Some(item) = &self.item else { return Vec::new() };
+        let iri = if self.confidential { confidential_graph_iri } else { item_graph_iri };
+        quads::of_item(item, &iri(&self.project, self.kind, &self.key), numbers, self.confidential)
+    }
 }
 
 /// Which edges of a node.
@@ -173,10 +188,7 @@ impl Load<'_> {
     /// The store refused.
     pub fn add(&mut self, changes: &[Change], numbers: &SharedNumbers) -> Result<(), GraphError> {
         for change in changes {
-            if let Some(item) = &change.item {
-                let graph = item_graph_iri(&change.project, change.kind, &change.key);
-                self.quads.extend(quads::of_item(item, &graph, numbers));
-            }
+            self.quads.extend(change.quads(numbers));
         }
         if self.quads.len() >= QUADS_PER_FILE { self.write() } else { Ok(()) }
     }
@@ -196,10 +208,12 @@ impl Load<'_> {
     }
 }
 
-/// The graph. Cheap to clone. Every call blocks.
+/// The graph. Cheap to clone. Every call blocks. A handle shows what its [sight](Graph::seeing) allows; what it does not
+/// show is to it as if it were not there.
 #[derive(Clone)]
 pub struct Graph {
     store: Store,
+    sight: Sight,
 }
 
 impl Graph {
@@ -209,7 +223,7 @@ impl Graph {
     /// [`GraphError::Damaged`] if it must be made anew.
     pub fn open(directory: &Path) -> Result<Self, GraphError> {
         let store = Store::open(directory).map_err(|error| GraphError::Damaged(error.to_string()))?;
-        let graph = Self { store };
+        let graph = Self { store, sight: Sight::Confidential };
         match graph.meta("projection")? {
             Some(PROJECTION) => Ok(graph),
             None if graph.store.is_empty()? => {
@@ -225,7 +239,7 @@ impl Graph {
     /// # Errors
     /// The store could not be made.
     pub fn in_memory() -> Result<Self, GraphError> {
-        Ok(Self { store: Store::new()? })
+        Ok(Self { store: Store::new()?, sight: Sight::Confidential })
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
@@ -263,11 +277,11 @@ impl Graph {
     pub fn apply(&self, changes: &[Change], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
         let mut tx = self.store.start_transaction()?;
         for change in changes {
-            let graph = item_graph_iri(&change.project, change.kind, &change.key);
-            tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
-            if let Some(item) = &change.item {
-                tx.extend(quads::of_item(item, &graph, numbers).iter());
+            for iri in [item_graph_iri, confidential_graph_iri] {
+                let graph = iri(&change.project, change.kind, &change.key);
+                tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
             }
+            tx.extend(change.quads(numbers).iter());
         }
         if let Some(old) = self.meta("appliedSeq")? {
             tx.remove(&meta_quad("appliedSeq", old));
@@ -290,12 +304,12 @@ impl Graph {
     pub fn exists(&self, id: &NodeId) -> Result<bool, GraphError> {
         let subject = quads::node(id);
         let class = oxigraph::model::vocab::rdf::TYPE;
-        Ok(self
-            .store
-            .quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None)
-            .next()
-            .transpose()?
-            .is_some())
+        for quad in self.store.quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None) {
+            if self.shows_graph(quad?.graph_name.as_ref()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Nodes whose property of that name has that text, ordered, each once, at most [`MAX_ROWS`].
@@ -311,7 +325,11 @@ impl Graph {
             .quads_for_pattern(None, Some(predicate.as_ref()), Some(TermRef::from(object.as_ref())), None)
             .take(MAX_ROWS)
         {
-            let subject = quad?.subject.to_string();
+            let quad = quad?;
+            if !self.shows_graph(quad.graph_name.as_ref()) {
+                continue;
+            }
+            let subject = quad.subject.to_string();
             found.extend(NodeId::from_iri(subject.trim_matches(['<', '>'])));
         }
         Ok(found.into_iter().collect())
@@ -324,6 +342,7 @@ impl Graph {
     pub fn edges(&self, id: &NodeId, direction: Direction, only: Option<Edge>) -> Result<Vec<EdgeEnd>, GraphError> {
         let node = quads::node(id);
         let mut found = BTreeSet::new();
+        let veiled = self.is_veiled()?;
         // A reversed edge's property points the other way.
         for reversed in [false, true] {
             if only.is_some_and(|edge| edge.reversed() != reversed) {
@@ -339,7 +358,7 @@ impl Graph {
             let quads = self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
             for quad in quads {
                 let quad = quad?;
-                if !is_of_item(quad.graph_name.as_ref()) {
+                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
                     continue;
                 }
                 let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
@@ -366,7 +385,10 @@ impl Graph {
         let as_object = self.store.quads_for_pattern(None, None, Some(node.as_ref().into()), None);
         let mut found = BTreeSet::new();
         for quad in as_subject.chain(as_object) {
-            if let GraphName::NamedNode(graph) = quad?.graph_name {
+            let graph = quad?.graph_name;
+            if let GraphName::NamedNode(graph) = graph
+                && self.shows_graph(graph.as_ref().into())
+            {
                 found.extend(item_of_graph_iri(graph.as_str()));
             }
         }
@@ -384,7 +406,8 @@ impl Graph {
             .parse_query(query.text)
             .map_err(|error| failed(error.to_string()))?;
         prepared.dataset_mut().set_default_graph_as_union();
-        for (name, value) in bind {
+        let veil = query.text.contains(VEIL).then(|| (VEIL, Value::Text(self.veil().to_owned())));
+        for (name, value) in bind.into_iter().chain(veil) {
             let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
             prepared = prepared.substitute_variable(variable, Term::from(value));
         }
@@ -413,8 +436,9 @@ impl Graph {
 
     /// Everything that comes from items, a line of N-Quads each, in no particular order.
     pub fn statements(&self) -> impl Iterator<Item = Result<String, GraphError>> {
-        self.store.iter().filter_map(|quad| match quad {
-            Ok(quad) => is_of_item(quad.graph_name.as_ref()).then(|| Ok(quad.to_string())),
+        let shows = |graph: GraphNameRef<'_>| is_of_item(graph) && self.shows_graph(graph);
+        self.store.iter().filter_map(move |quad| match quad {
+            Ok(quad) => shows(quad.graph_name.as_ref()).then(|| Ok(quad.to_string())),
             Err(error) => Some(Err(error.into())),
         })
     }
@@ -426,7 +450,7 @@ impl Graph {
     pub fn len(&self) -> Result<usize, GraphError> {
         let meta = meta_node();
         let own = self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
-        Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()?)
+        Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()? - self.hidden_len()?)
     }
 
     /// Writes everything to disk.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_model::{filter::DocumentKind, terms::TermId};
+use backstory_model::{filter::DocumentKind, sight::Sight, terms::TermId};
 use futures::TryStreamExt as _;
 use lancedb::Table;
 
@@ -31,7 +31,7 @@ pub(super) struct Census {
     frequencies: HashMap<TermId, u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     documents: u64,
     pending: u64,
@@ -175,18 +175,34 @@ impl Census {
         range.take(limit).map(|(_, document)| document.clone()).collect()
     }
 
-    pub(super) fn coverage(&self) -> Coverage {
-        let of_kind = self.tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
-            kind,
-            documents: tally.documents,
-            embedded: tally.documents - tally.pending,
-        });
-        let by_kind: Vec<_> = of_kind.collect();
-        Coverage {
-            documents: by_kind.iter().map(|of| of.documents).sum(),
-            embedded: by_kind.iter().map(|of| of.embedded).sum(),
-            passages: self.passages,
-            by_kind,
+    /// Of the documents that are seen.
+    pub(super) fn coverage(&self, sight: Sight) -> Coverage {
+        if sight == Sight::Confidential || self.facts.confidential().is_empty() {
+            return covered(&self.tallies, self.passages);
         }
+        let (mut tallies, mut passages) = (self.tallies.clone(), self.passages);
+        for id in self.facts.confidential() {
+            let Some(facts) = self.facts.get(id) else { continue };
+            let tally = tallies.entry(facts.kind).or_default();
+            tally.documents = tally.documents.saturating_sub(1);
+            tally.pending = tally.pending.saturating_sub(u64::from(self.is_pending(id)));
+            passages = passages.saturating_sub(self.sketches.count(id));
+        }
+        covered(&tallies, passages)
+    }
+}
+
+fn covered(tallies: &BTreeMap<DocumentKind, Tally>, passages: u64) -> Coverage {
+    let of_kind = tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
+        kind,
+        documents: tally.documents,
+        embedded: tally.documents - tally.pending,
+    });
+    let by_kind: Vec<_> = of_kind.collect();
+    Coverage {
+        documents: by_kind.iter().map(|of| of.documents).sum(),
+        embedded: by_kind.iter().map(|of| of.embedded).sum(),
+        passages,
+        by_kind,
     }
 }

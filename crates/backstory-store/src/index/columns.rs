@@ -1,7 +1,10 @@
 //! Typed access to the columns of a batch that a query returned.
 
 use arrow::{
-    array::{Array, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt32Array},
+    array::{
+        Array, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray,
+        UInt32Array,
+    },
     datatypes::Float32Type,
 };
 
@@ -16,6 +19,10 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn integer(&self, name: &'static str) -> Result<&'a Int64Array, IndexError> {
+        self.typed(name)
+    }
+
+    pub(super) fn flag(&self, name: &'static str) -> Result<&'a BooleanArray, IndexError> {
         self.typed(name)
     }
 

@@ -9,6 +9,7 @@ use backstory_model::{
     digest::{SetDigest, sha256},
     entity::State,
     filter::DocumentKind,
+    sight::Sight,
 };
 use jiff::Timestamp;
 
@@ -36,6 +37,8 @@ pub struct DocumentFacts {
     pub created_at: Timestamp,
     /// How much it weighs among its kind, 0 to 1.
     pub importance: f32,
+    /// Whether only some may see it.
+    pub confidential: bool,
 }
 
 /// What a document says, as far as two states of the index are compared by it: the beginning of the SHA-256 of its
@@ -49,6 +52,10 @@ pub(super) struct Facts {
     documents: HashMap<Box<str>, (DocumentFacts, [u8; 32])>,
     /// Over every document and what it says.
     digest: SetDigest,
+    /// The same over those that are open.
+    open: SetDigest,
+    /// Those that are not.
+    confidential: HashSet<Box<str>>,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
 }
@@ -70,18 +77,29 @@ impl Facts {
             state: of.state,
             created_at: instant(of.created_at)?,
             importance,
+            confidential: of.confidential,
         };
         self.newest = self.newest.max(Some(facts.created_at));
-        let said = said(content_hash, of.state);
+        let said = said(content_hash, of);
         self.remove(id);
         self.digest.add(&line(id, &said));
+        if of.confidential {
+            self.confidential.insert(id.into());
+        } else {
+            self.open.add(&line(id, &said));
+        }
         self.documents.insert(id.into(), (facts, said));
         Ok(())
     }
 
     pub(super) fn remove(&mut self, id: &str) {
-        if let Some((_, said)) = self.documents.remove(id) {
+        if let Some((facts, said)) = self.documents.remove(id) {
             self.digest.remove(&line(id, &said));
+            if facts.confidential {
+                self.confidential.remove(id);
+            } else {
+                self.open.remove(&line(id, &said));
+            }
         }
     }
 
@@ -89,19 +107,33 @@ impl Facts {
         self.documents.get(id).map(|(facts, _)| facts)
     }
 
-    /// Digest over the ids of all documents and what they say; the same in whatever order they came.
-    pub(super) fn digest(&self) -> String {
-        self.digest.hex()
+    /// Whether a document is there and seen.
+    pub(super) fn shows(&self, id: &str, sight: Sight) -> bool {
+        self.get(id).is_some_and(|facts| sight.sees(facts.confidential))
     }
 
-    /// Every document and what it says, by id.
-    pub(super) fn imprints(&self) -> Vec<(String, Imprint)> {
+    /// The documents that only some may see.
+    pub(super) fn confidential(&self) -> &HashSet<Box<str>> {
+        &self.confidential
+    }
+
+    /// Digest over the ids of all documents that are seen and what they say; the same in whatever order they came.
+    pub(super) fn digest(&self, sight: Sight) -> String {
+        match sight {
+            Sight::Open => self.open.hex(),
+            Sight::Confidential => self.digest.hex(),
+        }
+    }
+
+    /// Every document that is seen and what it says, by id.
+    pub(super) fn imprints(&self, sight: Sight) -> Vec<(String, Imprint)> {
         let short = |said: &[u8; 32]| {
             let mut imprint = Imprint::default();
             imprint.copy_from_slice(&said[..8]);
             imprint
         };
-        let mut all: Vec<_> = self.documents.iter().map(|(id, (_, said))| (id.to_string(), short(said))).collect();
+        let seen = self.documents.iter().filter(|(_, (facts, _))| sight.sees(facts.confidential));
+        let mut all: Vec<_> = seen.map(|(id, (_, said))| (id.to_string(), short(said))).collect();
         all.sort_unstable();
         all
     }
@@ -121,8 +153,12 @@ impl Facts {
     }
 }
 
-fn said(content_hash: &str, state: Option<State>) -> [u8; 32] {
-    sha256(format!("{content_hash}\0{}", state.map_or("", State::as_str)).as_bytes())
+fn said(content_hash: &str, of: &Filterable) -> [u8; 32] {
+    let mut said = format!("{content_hash}\0{}", of.state.map_or("", State::as_str));
+    if of.confidential {
+        said.push_str("\0confidential");
+    }
+    sha256(said.as_bytes())
 }
 
 fn line(id: &str, said: &[u8; 32]) -> Vec<u8> {

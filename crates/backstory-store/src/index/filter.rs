@@ -6,11 +6,14 @@ use lancedb::{
     expr::{DfExpr as Expr, col, is_in, lit},
 };
 
-use super::schema::{AUTHOR, CREATED_AT, KIND, LABELS, PROJECT, STATE};
+use super::schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, KIND, LABELS, PROJECT, STATE};
 
-/// What rows of either table must meet to pass the filter; `None` if all do.
-pub(super) fn condition(filter: &Filter) -> Option<Expr> {
+/// What rows of either table must meet to pass the filter, and to be open if nothing else is wanted; `None` if all do.
+pub(super) fn condition(filter: &Filter, only_open: bool) -> Option<Expr> {
     let mut all = Vec::new();
+    if only_open {
+        all.push(col(CONFIDENTIAL).eq(lit(false)));
+    }
     if !filter.kinds.is_empty() {
         all.push(any_of(KIND, filter.kinds.iter().map(|kind| kind.as_str())));
     }

@@ -39,7 +39,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use backstory_model::terms::{QueryTerms, TermId};
+use backstory_model::{
+    sight::Sight,
+    terms::{QueryTerms, TermId},
+};
 use jiff::Timestamp;
 use lancedb::{Connection, Table};
 
@@ -68,9 +71,13 @@ const APPLIED_SEQ: &str = "backstory.applied_seq";
 const PASSAGES_VERSION: &str = "backstory.passages_version";
 
 /// The open index of a data directory. Clones are the same index. One process may have it open.
+///
+/// A handle shows what its [sight](Index::seeing) allows; what it does not show is to it as if it were not there, but for
+/// how often terms occur.
 #[derive(Clone)]
 pub struct Index {
     shared: Arc<Shared>,
+    sight: Sight,
 }
 
 struct Shared {
@@ -130,9 +137,14 @@ impl Index {
             census: Mutex::new(Counted { census, writing: false }),
             remembered: Mutex::default(),
         };
-        let index = Self { shared: Arc::new(shared) };
+        let index = Self { shared: Arc::new(shared), sight: Sight::Confidential };
         index.delete_stale(&stale).await?;
         Ok(index)
+    }
+
+    /// The same index as somebody sees it.
+    pub fn seeing(&self, sight: Sight) -> Self {
+        Self { sight, ..self.clone() }
     }
 
     /// The model that it was opened for.
@@ -156,13 +168,14 @@ impl Index {
 
     /// How much of the corpus has vectors. Costs nothing.
     pub fn coverage(&self) -> Coverage {
-        self.counted().census.coverage()
+        self.counted().census.coverage(self.sight)
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id)?.clone()))).collect()
+        let seen = |facts: &&DocumentFacts| self.sight.sees(facts.confidential);
+        ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id).filter(seen)?.clone()))).collect()
     }
 
     /// When the newest document was begun. Costs nothing.
@@ -170,31 +183,33 @@ impl Index {
         self.counted().census.facts.newest()
     }
 
-    /// How many documents there are, and in how many of them each term occurs. Costs nothing.
+    /// How many documents there are, seen or not, and in how many of them each term occurs. Costs nothing.
     pub fn frequencies(&self, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
         let counted = self.counted();
         let of_terms = terms.into_iter().map(|term| counted.census.frequency(term)).collect();
-        (counted.census.coverage().documents, of_terms)
+        (counted.census.coverage(Sight::Confidential).documents, of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
     pub fn compare(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
-        self.counted().census.sketches.compare(vector, terms, documents)
+        let counted = self.counted();
+        let seen = documents.iter().copied().filter(|id| counted.census.facts.shows(id, self.sight));
+        counted.census.sketches.compare(vector, terms, &seen.collect::<Vec<_>>())
     }
 
     /// Digest over the ids of all documents, their texts and states: the same for every index that says the same. Costs
     /// nothing.
     pub fn digest(&self) -> String {
-        self.counted().census.facts.digest()
+        self.counted().census.facts.digest(self.sight)
     }
 
     /// Every document and what it says, by id.
     pub fn imprints(&self) -> Vec<(String, Imprint)> {
-        self.counted().census.facts.imprints()
+        self.counted().census.facts.imprints(self.sight)
     }
 
-    /// Documents whose current text has no vectors of the current model, in the order of their ids: at most `limit`
-    /// of those after the id `after`, so that one that cannot be embedded does not stand in the way of the others.
+    /// Documents, seen or not, whose current text has no vectors of the current model, in the order of their ids: at most
+    /// `limit` of those after the id `after`, so that one that cannot be embedded does not stand in the way of the others.
     pub fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
         self.counted().census.pending(after, limit)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_model::filter::Filter;
+use backstory_model::{filter::Filter, sight::Sight};
 use lancedb::{
     DistanceType,
     expr::DfExpr as Expr,
@@ -52,7 +52,7 @@ impl Index {
         if terms.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
-        let condition = condition(filter);
+        let condition = condition(filter, self.is_veiled());
         let mut wanted = limit + SPARE_HITS;
         loop {
             let mut hits = self.matches(&words, condition.clone(), wanted).await?;
@@ -88,8 +88,22 @@ impl Index {
                 found.filter_map(|(id, score)| Some(Hit { document: id.as_ref()?.to_string(), score: *score })),
             );
         }
+        self.retain_seen(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
+    }
+
+    /// Whether there is anything that it does not show.
+    fn is_veiled(&self) -> bool {
+        self.sight == Sight::Open && !self.counted().census.facts.confidential().is_empty()
+    }
+
+    /// A row may have been found as it was before its document became confidential.
+    fn retain_seen<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
+        if self.sight == Sight::Open {
+            let counted = self.counted();
+            found.retain(|of| counted.census.facts.shows(document(of), Sight::Open));
+        }
     }
 
     /// Documents with a passage whose vector is near to `vector`, at most `limit`, by cosine similarity of the best
@@ -133,7 +147,7 @@ impl Index {
             .with_row_id()
             .select(Select::columns(&[DISTANCE]))
             .limit(limit);
-        if let Some(condition) = condition(filter) {
+        if let Some(condition) = condition(filter, self.is_veiled()) {
             search = search.only_if_expr(condition);
         }
         let mut hits = Vec::new();
@@ -145,6 +159,7 @@ impl Index {
                 Some(PassageHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
             }));
         }
+        self.retain_seen(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
     }
@@ -160,9 +175,12 @@ impl Index {
         let mut found = HashMap::new();
         for batch in places.rows(&table, &ids, &[TEXT]).await? {
             let columns = Columns(&batch);
-            let (ids, texts) = (columns.text(ID)?, columns.text(TEXT)?);
+            let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
+            let counted = self.counted();
+            let seen =
+                (0..batch.num_rows()).filter(|row| counted.census.facts.shows(documents.value(*row), self.sight));
             let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
-            found.extend((0..batch.num_rows()).filter_map(text));
+            found.extend(seen.filter_map(text));
         }
         Ok(found)
     }
@@ -177,6 +195,8 @@ impl Index {
         if passages.foreign.is_some() {
             return Ok(HashMap::new());
         }
+        let mut documents = documents.to_vec();
+        self.retain_seen(&mut documents, |id| id);
         for documents in documents.chunks(VALUES_PER_QUERY) {
             let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
             let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);

@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow::{
     array::{
-        Array as _, ArrayRef, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch, StringArray,
-        StringBuilder, UInt32Builder,
+        Array as _, ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListBuilder, RecordBatch,
+        StringArray, StringBuilder, UInt32Builder,
     },
     datatypes::{DataType, SchemaRef},
 };
@@ -23,8 +23,8 @@ use super::{
     error::IndexError,
     facts::DocumentFacts,
     schema::{
-        AUTHOR, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END, LINE_START, PATH,
-        PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
+        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END,
+        LINE_START, PATH, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
     },
     types::{NewPassage, StoredDocument},
 };
@@ -39,6 +39,7 @@ pub(super) struct Filterable {
     pub(super) labels: Vec<String>,
     pub(super) state: Option<State>,
     pub(super) created_at: i64,
+    pub(super) confidential: bool,
 }
 
 /// A row of `documents`.
@@ -76,6 +77,7 @@ impl DocumentRow {
                 labels: document.labels.clone(),
                 state: document.state,
                 created_at: document.created_at.as_millisecond(),
+                confidential: document.confidential,
             },
             content_hash: sha256_hex(&text),
             row_hash: String::new(),
@@ -102,7 +104,8 @@ impl DocumentRow {
         let lines = self.lines.map(|(first, last)| format!("{first}-{last}")).unwrap_or_default();
         let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, state];
         values.extend([self.path.as_deref().unwrap_or_default(), &lines, &importance]);
-        values.extend([of.author.as_deref().unwrap_or_default(), if of.author.is_some() { "1" } else { "0" }]);
+        let flag = |is: bool| if is { "1" } else { "0" };
+        values.extend([of.author.as_deref().unwrap_or_default(), flag(of.author.is_some()), flag(of.confidential)]);
         values.extend([created_at.as_str(), &updated_at, &self.title, &self.url, &self.text, &self.search_text]);
         values.extend(of.labels.iter().map(String::as_str));
         let mut whole = String::new();
@@ -158,6 +161,7 @@ fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
         AUTHOR => Arc::new(rows.iter().map(|row| row.author.as_deref()).collect::<StringArray>()),
         STATE => Arc::new(rows.iter().map(|row| row.state.map(State::as_str)).collect::<StringArray>()),
         CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
+        CONFIDENTIAL => Arc::new(rows.iter().map(|row| Some(row.confidential)).collect::<BooleanArray>()),
         _ => {
             let mut labels = ListBuilder::new(StringBuilder::new());
             for row in rows {
@@ -280,6 +284,7 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
     let (threads, projects, authors) = (columns.text(THREAD)?, columns.text(PROJECT)?, columns.text(AUTHOR)?);
     let (kinds, states) = (columns.text(KIND)?, columns.text(STATE)?);
     let (labels, created) = (columns.lists(LABELS)?, columns.integer(CREATED_AT)?);
+    let confidential = columns.flag(CONFIDENTIAL)?;
     (0..batch.num_rows())
         .map(|row| {
             Ok(Filterable {
@@ -290,6 +295,7 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
                 labels: texts(labels, row),
                 state: states.is_valid(row).then(|| state(states.value(row))).transpose()?,
                 created_at: created.value(row),
+                confidential: confidential.value(row),
             })
         })
         .collect()

@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 5, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 6, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -26,6 +26,7 @@ pub(super) const AUTHOR: &str = "author";
 pub(super) const LABELS: &str = "labels";
 pub(super) const STATE: &str = "state";
 pub(super) const CREATED_AT: &str = "created_at";
+pub(super) const CONFIDENTIAL: &str = "confidential";
 pub(super) const UPDATED_AT: &str = "updated_at";
 pub(super) const TITLE: &str = "title";
 pub(super) const URL: &str = "url";
@@ -43,7 +44,7 @@ pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
 
 /// Columns of both tables that a filter looks at, in their order.
-pub(super) const FILTER_COLUMNS: [&str; 7] = [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT];
+pub(super) const FILTER_COLUMNS: [&str; 8] = [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL];
 
 /// Longest term that is indexed, in bytes: commit and content hashes are found, encoded blobs are not.
 pub(super) const MAX_TERM: usize = 100;
@@ -106,6 +107,7 @@ fn filter_fields() -> impl Iterator<Item = Field> {
         AUTHOR | STATE => Field::new(name, DataType::Utf8, true),
         LABELS => Field::new(name, DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))), false),
         CREATED_AT => Field::new(name, DataType::Int64, false),
+        CONFIDENTIAL => Field::new(name, DataType::Boolean, false),
         _ => text(name),
     })
 }
@@ -146,7 +148,7 @@ pub(super) fn passages_indexes() -> Vec<(&'static str, Index)> {
 
 fn filter_indexes() -> [(&'static str, Index); FILTER_COLUMNS.len()] {
     FILTER_COLUMNS.map(|name| match name {
-        KIND | PROJECT | STATE => (name, Index::Bitmap(BitmapIndexBuilder::default())),
+        KIND | PROJECT | STATE | CONFIDENTIAL => (name, Index::Bitmap(BitmapIndexBuilder::default())),
         LABELS => (name, Index::LabelList(LabelListIndexBuilder::default())),
         _ => (name, btree()),
     })

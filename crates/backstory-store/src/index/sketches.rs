@@ -58,6 +58,11 @@ impl Sketches {
         Ok(())
     }
 
+    /// How many passages of a document there are.
+    pub(super) fn count(&self, document: &str) -> u64 {
+        self.documents.get(document).map_or(0, |passages| passages.len() as u64)
+    }
+
     /// The passages of documents are gone.
     pub(super) fn remove(&mut self, documents: &[&str]) {
         for document in documents {

@@ -149,9 +149,9 @@ fn rewrite_items(
         let Some(last) = items.last() else { return Ok(()) };
         seq = to_i64(last.0.seq);
         for (stored, secrets) in items {
-            let StoredItem { project, kind, key, thread, updated_at, fetched_at, payload, .. } = stored;
+            let StoredItem { project, kind, key, thread, updated_at, fetched_at, confidential, payload, .. } = stored;
             let payload = payload.unwrap_or_default();
-            let item = NewItem { project, kind, key, thread, updated_at, secrets, payload };
+            let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential, payload };
             let Cow::Owned(rewritten) = aliased(&item, aliases) else { continue };
             if rewritten.key != item.key {
                 bury(tx, &item.project, item.kind, &item.key, at)?;

@@ -1,6 +1,6 @@
 //! Conversations.
 
-use backstory_model::alias::Aliases;
+use backstory_model::{alias::Aliases, sight::Sight};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
@@ -70,7 +70,7 @@ const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messa
     (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
 
 impl Ledger {
-    /// Begins a conversation.
+    /// Begins a conversation, which everybody may see until something is [asked](Self::add_messages) in it with more sight.
     ///
     /// # Errors
     /// SQLite refused.
@@ -98,7 +98,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn chats(&self, limit: usize) -> Result<Vec<Chat>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{CHATS} ORDER BY id DESC LIMIT ?1"))?;
+        let mut statement =
+            connection.prepare_cached(&format!("{CHATS} WHERE true {} ORDER BY id DESC LIMIT ?1", self.veil()))?;
         let rows = statement.query_map([to_i64(limit as u64)], chat)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -108,11 +109,12 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn chat(&self, id: i64) -> Result<Option<Chat>, LedgerError> {
-        Ok(self.lock().query_row(&format!("{CHATS} WHERE id = ?1"), [id], chat).optional()?)
+        Ok(self.lock().query_row(&format!("{CHATS} WHERE id = ?1 {}", self.veil()), [id], chat).optional()?)
     }
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
-    /// conversation, or it would have more than `most` messages.
+    /// conversation, or it would have more than `most` messages. If whoever asks sees what is confidential, and there is
+    /// any, only such may see the conversation from now on.
     ///
     /// # Errors
     /// Nothing is added.
@@ -125,11 +127,21 @@ impl Ledger {
     ) -> Result<Option<u64>, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let exists = tx.query_row("SELECT 1 FROM chats WHERE id = ?1", [chat], |_| Ok(())).optional()?.is_some();
+        let exists = tx
+            .query_row(&format!("SELECT 1 FROM chats WHERE id = ?1 {}", self.veil()), [chat], |_| Ok(()))
+            .optional()?
+            .is_some();
         let last: i64 =
             tx.query_row("SELECT COALESCE(MAX(number), 0) FROM messages WHERE chat = ?1", [chat], |row| row.get(0))?;
         if !exists || last.unsigned_abs() + messages.len() as u64 > most {
             return Ok(None);
+        }
+        if self.sight == Sight::Confidential {
+            tx.execute(
+                "UPDATE chats SET confidential = 1 WHERE id = ?1
+                 AND EXISTS (SELECT 1 FROM items WHERE confidential AND payload IS NOT NULL)",
+                [chat],
+            )?;
         }
         let mut number = last;
         for message in messages {
@@ -151,10 +163,11 @@ impl Ledger {
     /// An answer is damaged, or SQLite refused.
     pub fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
+        let mut statement = connection.prepare_cached(&format!(
             "SELECT number, role, text, answer, created_at FROM messages WHERE chat = ?1 AND number > ?2
-             ORDER BY number LIMIT ?3",
-        )?;
+             AND chat IN (SELECT id FROM chats WHERE id = ?1 {}) ORDER BY number LIMIT ?3",
+            self.veil()
+        ))?;
         let rows = statement.query_map(params![chat, to_i64(after), to_i64(limit as u64)], message)?;
         let unpack = |mut message: Message| {
             if let Some(packed) = &message.answer {
@@ -171,7 +184,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
-        Ok(self.lock().execute("DELETE FROM chats WHERE id = ?1", [id])? > 0)
+        Ok(self.lock().execute(&format!("DELETE FROM chats WHERE id = ?1 {}", self.veil()), [id])? > 0)
     }
 }
 

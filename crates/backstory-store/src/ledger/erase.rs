@@ -192,21 +192,25 @@ fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
     Ok(deleted)
 }
 
-/// Removes the answers that stand on it; a sentence says so in their place.
-fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+/// Conversation and number of the answers that stand on it.
+pub(super) fn standing_on(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
     let mut concerned = Vec::new();
-    {
-        let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let answer = unpacked(row.get_ref(2)?.as_bytes().unwrap_or_default());
-            let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-            // What cannot be read may stand on it too.
-            if answer.is_none_or(|answer| stands_on(&answer, subject)) {
-                concerned.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-            }
+    let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let answer = unpacked(row.get_ref(2)?.as_bytes().unwrap_or_default());
+        let answer = answer.ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        // What cannot be read may stand on it too.
+        if answer.is_none_or(|answer| stands_on(&answer, subject)) {
+            concerned.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
         }
     }
+    Ok(concerned)
+}
+
+/// Removes the answers that stand on it; a sentence says so in their place.
+fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
+    let concerned = standing_on(tx, subject)?;
     for (chat, number) in &concerned {
         tx.execute(
             "UPDATE messages SET text = ?4, answer = NULL

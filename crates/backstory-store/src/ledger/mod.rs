@@ -2,6 +2,7 @@
 
 mod aliases;
 mod chats;
+mod confidential;
 mod erase;
 mod forgotten;
 mod jobs;
@@ -20,12 +21,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use backstory_model::{alias::Aliases, digest::sha256, entity::ItemKind};
+use backstory_model::{alias::Aliases, digest::sha256, entity::ItemKind, sight::Sight};
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use zstd::bulk::{Compressor, Decompressor};
 
 pub use chats::{Chat, Message, NewMessage, Role};
+pub use confidential::Confidential;
 pub use erase::{Erased, REMOVED_ANSWER};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
@@ -101,6 +103,8 @@ pub struct NewItem {
     pub updated_at: Option<Timestamp>,
     /// How many secrets of which kind were replaced in the payload, or left out of it.
     pub secrets: BTreeMap<String, u64>,
+    /// Whether only some may see it; a person whom anything open names is seen by all.
+    pub confidential: bool,
     /// JSON, redacted.
     pub payload: Vec<u8>,
 }
@@ -122,6 +126,8 @@ pub struct StoredItem {
     pub updated_at: Option<Timestamp>,
     /// When it was fetched, by the forge's clock.
     pub fetched_at: Timestamp,
+    /// Whether only some may see it.
+    pub confidential: bool,
     /// JSON; `None` if the object is gone.
     pub payload: Option<Vec<u8>>,
 }
@@ -171,7 +177,8 @@ impl Changes {
     }
 }
 
-/// The ledger. Cheap to clone. Every call blocks.
+/// The ledger. Cheap to clone. Every call blocks. A handle shows what its [sight](Ledger::seeing) allows; what it does not
+/// show is to it as if it were not there.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     connection: Arc<Mutex<Connection>>,
@@ -179,6 +186,7 @@ pub struct Ledger {
     path: Option<PathBuf>,
     /// Those that the list gives, changed with it while the connection is held.
     aliases: Arc<RwLock<Arc<Aliases>>>,
+    sight: Sight,
 }
 
 impl Ledger {
@@ -213,7 +221,7 @@ impl Ledger {
         connection.pragma_update(None, "foreign_keys", "ON")?;
         schema::migrate(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases, sight: Sight::Confidential })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -290,8 +298,10 @@ impl Ledger {
     /// A payload is damaged, or SQLite refused.
     pub fn changes_after(&self, seq: u64, limit: usize) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM items WHERE seq > ?1 ORDER BY seq LIMIT ?2"))?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
         let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
@@ -303,8 +313,10 @@ impl Ledger {
     /// SQLite refused.
     pub fn threads_after(&self, seq: u64, limit: usize) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT seq, project, thread FROM items WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
         let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(2)?))
         })?;
@@ -327,7 +339,8 @@ impl Ledger {
     pub fn item(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<StoredItem>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL"
+            "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}",
+            self.veil()
         ))?;
         statement.query_row(params![project, kind.as_str(), key], raw).optional()?.map(unpack).transpose()
     }
@@ -354,7 +367,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_thread
-             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL ORDER BY kind, key"
+             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key",
+            self.veil()
         ))?;
         let rows = statement.query_map(params![project, thread], raw)?;
         rows.map(|row| unpack(row?)).collect()
@@ -367,7 +381,8 @@ impl Ledger {
     pub fn items_of(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL ORDER BY project, key"
+            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
+            self.veil()
         ))?;
         let rows = statement.query_map([kind.as_str()], raw)?;
         rows.map(|row| unpack(row?)).collect()
@@ -387,7 +402,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
-             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL ORDER BY key LIMIT ?4"
+             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
+            self.veil()
         ))?;
         let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
         statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
@@ -406,7 +422,8 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
-             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL ORDER BY key"
+             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key",
+            self.veil()
         ))?;
         let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
         rows.map(|row| unpack(row?)).collect()
@@ -418,9 +435,10 @@ impl Ledger {
     /// SQLite refused.
     pub fn keys(&self, project: &str, kind: ItemKind) -> Result<Vec<String>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL ORDER BY key",
-        )?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL {} ORDER BY key",
+            self.veil()
+        ))?;
         let keys = statement.query_map(params![project, kind.as_str()], |row| row.get(0))?;
         Ok(keys.collect::<Result<_, _>>()?)
     }
@@ -437,10 +455,11 @@ impl Ledger {
         limit: usize,
     ) -> Result<Vec<String>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
+        let mut statement = connection.prepare_cached(&format!(
             "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND key >= ?3 AND key < ?3 || char(1114111)
-             AND payload IS NOT NULL ORDER BY key LIMIT ?4",
-        )?;
+             AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
+            self.veil()
+        ))?;
         let bounds = params![project, kind.as_str(), beginning, to_i64(limit as u64)];
         Ok(statement.query_map(bounds, |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
@@ -451,9 +470,10 @@ impl Ledger {
     /// SQLite refused.
     pub fn counts(&self) -> Result<BTreeMap<(String, ItemKind), u64>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT project, kind, COUNT(*) FROM items WHERE payload IS NOT NULL GROUP BY project, kind",
-        )?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT project, kind, COUNT(*) FROM items WHERE payload IS NOT NULL {} GROUP BY project, kind",
+            self.veil()
+        ))?;
         let rows = statement
             .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?)))?;
         let mut counts = BTreeMap::new();
@@ -472,10 +492,11 @@ impl Ledger {
     /// SQLite refused.
     pub fn secrets(&self) -> Result<BTreeMap<(String, String), u64>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
+        let mut statement = connection.prepare_cached(&format!(
             "SELECT project, found.key, SUM(found.value) FROM items, json_each(items.secrets) AS found
-             WHERE secrets IS NOT NULL GROUP BY project, found.key",
-        )?;
+             WHERE secrets IS NOT NULL {} GROUP BY project, found.key",
+            self.veil()
+        ))?;
         let rows =
             statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs())))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -599,7 +620,7 @@ fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     DECOMPRESSOR.with_borrow_mut(|unpacker| unpacker.decompress(packed, MAX_PAYLOAD))
 }
 
-const COLUMNS: &str = "project, kind, key, thread, seq, updated_at, fetched_at, payload";
+const COLUMNS: &str = "project, kind, key, thread, seq, updated_at, fetched_at, payload, confidential";
 
 struct RawItem {
     project: String,
@@ -610,6 +631,7 @@ struct RawItem {
     updated_at: Option<i64>,
     fetched_at: i64,
     payload: Option<Vec<u8>>,
+    confidential: bool,
 }
 
 fn raw(row: &Row<'_>) -> rusqlite::Result<RawItem> {
@@ -622,6 +644,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<RawItem> {
         updated_at: row.get(5)?,
         fetched_at: row.get(6)?,
         payload: row.get(7)?,
+        confidential: row.get(8)?,
     })
 }
 
@@ -641,6 +664,7 @@ fn unpack(raw: RawItem) -> Result<StoredItem, LedgerError> {
         seq: raw.seq.unsigned_abs(),
         updated_at: raw.updated_at.map(time),
         fetched_at: time(raw.fetched_at),
+        confidential: raw.confidential,
         payload,
     })
 }
@@ -653,26 +677,45 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
     }
     let hash = sha256(&item.payload);
     let updated_at = item.updated_at.map(|at| at.as_millisecond());
+    let was_confidential: Option<bool> = tx
+        .prepare_cached(
+            "SELECT confidential FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL",
+        )?
+        .query_row(params![item.project, item.kind.as_str(), item.key], |row| row.get(0))
+        .optional()?;
+    // A person who was met where everybody may look stays so; whether still is told when all is read.
+    let is_open_person = item.kind == ItemKind::Person && was_confidential == Some(false);
+    let confidential = item.confidential && !is_open_person;
     let unchanged = tx
         .prepare_cached(
             "UPDATE items SET fetched_at = MAX(fetched_at, ?5)
-             WHERE project = ?1 AND kind = ?2 AND key = ?3 AND hash = ?4 AND payload IS NOT NULL",
+             WHERE project = ?1 AND kind = ?2 AND key = ?3 AND hash = ?4 AND confidential = ?6 AND payload IS NOT NULL",
         )?
-        .execute(params![item.project, item.kind.as_str(), item.key, hash, fetched_at.as_millisecond()])?;
+        .execute(params![
+            item.project,
+            item.kind.as_str(),
+            item.key,
+            hash,
+            fetched_at.as_millisecond(),
+            confidential
+        ])?;
     if unchanged > 0 {
         return Ok(false);
+    }
+    if confidential && was_confidential == Some(false) {
+        confidential::hide_answers(tx, &item.project, &item.key)?;
     }
     let secrets = (!item.secrets.is_empty()).then(|| serde_json::json!(item.secrets).to_string());
     let packed = COMPRESSOR
         .with_borrow_mut(|compressor| compressor.compress(&item.payload))
         .map_err(|error| LedgerError::Payload { item: name(), reason: error.to_string() })?;
     tx.prepare_cached(
-        "INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, secrets, payload)
-         VALUES (?1, ?2, ?3, ?4, (SELECT COALESCE(MAX(seq), 0) + 1 FROM items), ?5, ?6, ?7, ?8, ?9)
+        "INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, secrets, payload, confidential)
+         VALUES (?1, ?2, ?3, ?4, (SELECT COALESCE(MAX(seq), 0) + 1 FROM items), ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (project, kind, key) DO UPDATE SET
             thread = excluded.thread, seq = excluded.seq, updated_at = excluded.updated_at,
             fetched_at = excluded.fetched_at, hash = excluded.hash,
-            secrets = excluded.secrets, payload = excluded.payload",
+            secrets = excluded.secrets, payload = excluded.payload, confidential = excluded.confidential",
     )?
     .execute(params![
         item.project,
@@ -683,7 +726,8 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
         fetched_at.as_millisecond(),
         hash,
         secrets,
-        packed
+        packed,
+        confidential
     ])?;
     Ok(true)
 }

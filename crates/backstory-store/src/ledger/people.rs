@@ -80,9 +80,10 @@ pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), Ledg
             found = true;
         }
         if found {
-            let StoredItem { project, kind, key, thread, updated_at, fetched_at, .. } = stored;
+            let StoredItem { project, kind, key, thread, updated_at, fetched_at, confidential, .. } = stored;
             let payload = payload.to_string().into_bytes();
-            upsert(tx, &NewItem { project, kind, key, thread, updated_at, secrets, payload }, fetched_at)?;
+            let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential, payload };
+            upsert(tx, &item, fetched_at)?;
         }
         Ok(())
     })

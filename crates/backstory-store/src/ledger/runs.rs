@@ -1,5 +1,6 @@
 //! Sync runs: one at a time, each on record.
 
+use backstory_model::sight::Sight;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -87,12 +88,23 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
+    pub fn note_synced(&self, project: &str, began: Timestamp, sight: Sight) -> Result<(), LedgerError> {
         self.lock().execute(
-            "INSERT OR REPLACE INTO synced (project, at) VALUES (?1, ?2)",
-            params![project, began.as_millisecond()],
+            "INSERT OR REPLACE INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)",
+            params![project, began.as_millisecond(), sight == Sight::Confidential],
         )?;
         Ok(())
+    }
+
+    /// How much of a project the last sync that read it to the end saw; `None` if none did.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn synced_seeing(&self, project: &str) -> Result<Option<Sight>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached("SELECT confidential FROM synced WHERE project = ?1")?;
+        let confidential: Option<bool> = statement.query_row([project], |row| row.get(0)).optional()?;
+        Ok(confidential.map(|all| if all { Sight::Confidential } else { Sight::Open }))
     }
 
     /// When the last sync that read a project to the end began.

@@ -220,6 +220,16 @@ const MIGRATIONS: &[&str] = &["
         bytes      INTEGER NOT NULL,               -- of its payloads, unpacked
         PRIMARY KEY (project, thread)
     ) STRICT, WITHOUT ROWID;
+", "
+    -- What only some may see. Of a person: that nothing open names them.
+    ALTER TABLE items ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX items_confidential ON items (project, key) WHERE confidential;
+    -- A conversation in which somebody asked who sees what is confidential, while there was any.
+    ALTER TABLE chats ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
+    -- A state that has something confidential in it.
+    ALTER TABLE index_snapshots ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
+    -- Whether confidential issues and internal notes were read then.
+    ALTER TABLE synced ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
 "];
 
 /// Newest schema version this program knows.

@@ -71,6 +71,8 @@ pub struct Snapshot {
     pub last_error: Option<String>,
     /// Bytes that the list of its documents takes in the ledger.
     pub contents_bytes: u64,
+    /// Whether something confidential is in it.
+    pub confidential: bool,
 }
 
 impl Ledger {
@@ -86,8 +88,8 @@ impl Ledger {
         let contents = zstd::bulk::compress(&pack(documents), ZSTD_LEVEL).map_err(damaged)?;
         let stored = self.lock().execute(
             "INSERT INTO index_snapshots
-                (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
+                (id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, contents, confidential)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
             params![
                 of.id,
                 of.created_at.as_millisecond(),
@@ -100,6 +102,7 @@ impl Ledger {
                 of.pinned,
                 of.last_error,
                 contents,
+                of.confidential,
             ],
         )?;
         Ok(stored > 0)
@@ -111,7 +114,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY created_at DESC, id"))?;
+        let mut statement =
+            connection.prepare_cached(&format!("{SELECT} WHERE true {} ORDER BY created_at DESC, id", self.veil()))?;
         let rows = statement.query_map([], snapshot)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -122,7 +126,7 @@ impl Ledger {
     /// SQLite refused.
     pub fn snapshot(&self, id: &str) -> Result<Option<Snapshot>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{SELECT} WHERE id = ?1"))?;
+        let mut statement = connection.prepare_cached(&format!("{SELECT} WHERE id = ?1 {}", self.veil()))?;
         Ok(statement.query_row([id], snapshot).optional()?)
     }
 
@@ -133,7 +137,9 @@ impl Ledger {
     pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Imprint)>>, LedgerError> {
         let contents: Option<Vec<u8>> = self
             .lock()
-            .query_row("SELECT contents FROM index_snapshots WHERE id = ?1", [id], |row| row.get(0))
+            .query_row(&format!("SELECT contents FROM index_snapshots WHERE id = ?1 {}", self.veil()), [id], |row| {
+                row.get(0)
+            })
             .optional()?;
         let Some(contents) = contents else { return Ok(None) };
         let damaged = |reason: String| LedgerError::Payload { item: format!("snapshot {id}"), reason };
@@ -196,7 +202,7 @@ pub(super) fn leave_out(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, 
 }
 
 const SELECT: &str = "SELECT id, created_at, status, ledger_seq, model, commits, stats, pinned, last_error, \
-                      length(contents) FROM index_snapshots";
+                      length(contents), confidential FROM index_snapshots";
 
 fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     let status = match row.get::<_, String>(2)?.as_str() {
@@ -214,6 +220,7 @@ fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         pinned: row.get(7)?,
         last_error: row.get(8)?,
         contents_bytes: row.get::<_, i64>(9)?.unsigned_abs(),
+        confidential: row.get(10)?,
     })
 }
 

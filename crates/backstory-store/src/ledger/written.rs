@@ -57,11 +57,14 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
 }
 
 impl Ledger {
-    /// What was last written of a kind about an item.
+    /// What was last written of a kind about an item that is seen.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
+        if self.hides_reference(subject)? {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT model, prompt, input, text, written_at FROM written WHERE kind = ?1 AND subject = ?2",
@@ -70,7 +73,8 @@ impl Ledger {
         Ok(row.optional()?)
     }
 
-    /// What was written of a kind, ordered by what it is about, that after `after`, at most `limit`.
+    /// What was written of a kind, also of what is not seen, ordered by what it is about, that after `after`, at most
+    /// `limit`.
     ///
     /// # Errors
     /// SQLite refused.

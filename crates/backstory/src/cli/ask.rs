@@ -148,14 +148,16 @@ fn said(citation: &Citation) -> String {
             (citation.source().to_string(), format!("at {commit}, last changed {when}"))
         }
     };
-    format!("{who} · {place}")
+    let mark = if citation.confidential { " · confidential" } else { "" };
+    format!("{who} · {place}{mark}")
 }
 
 /// `- src/a.rs:45–88 [1] sha256:1a2b3c4d5e6f`
 fn source(citation: &Citation) -> String {
     let hash: String = citation.document.chars().take(SHORT_HASH).collect();
     let number = citation.number;
-    format!("- {} [{number}] {FAINT}sha256:{hash}{FAINT:#}", plain(&citation.source().to_string()))
+    let mark = if citation.confidential { " confidential" } else { "" };
+    format!("- {} [{number}] {FAINT}sha256:{hash}{mark}{FAINT:#}", plain(&citation.source().to_string()))
 }
 
 /// The numbers of citations that are named twice.

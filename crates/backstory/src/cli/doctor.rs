@@ -260,7 +260,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
         },
         Ok(Claim::Server(server)) => {
             let running = format!("running at {} (pid {})", server.url, server.pid);
-            let client = Remote::new(server, config.server_token.secret.clone()).map(Client::There);
+            let client = Remote::new(server).map(Client::There);
             match ask(client).await {
                 Ok((client, coverage)) => {
                     report.ok("server", format_args!("{running}, {} documents", coverage.documents));

@@ -171,6 +171,8 @@ struct Hit {
     members: Vec<Member>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    confidential: bool,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -254,9 +256,10 @@ fn print(session: &Session, found: &Found, explain: bool) -> Result<()> {
     }
     for (rank, hit) in (1..).zip(&found.hits) {
         terminal.line(format_args!(
-            "\n[{rank}] {STRONG}{}{STRONG:#} ({})\n    {FAINT}{}{} · {}{FAINT:#}\n    \"{}\"",
+            "\n[{rank}] {STRONG}{}{STRONG:#} ({}{})\n    {FAINT}{}{} · {}{FAINT:#}\n    \"{}\"",
             plain(&heading(hit)),
             score(hit.score),
+            if hit.confidential { ", confidential" } else { "" },
             author(hit),
             day(hit.created_at),
             hit.project,

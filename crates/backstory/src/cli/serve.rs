@@ -14,8 +14,8 @@ use crate::{
     config::{self, parse_address},
     data_dir::{Claim, DataDir, SCHEME, SERVE},
     failure::{Failure, Result, reason},
-    graphql::{self, Limits, Schema},
-    http::{self, Access},
+    graphql::{Limits, Schemas},
+    http::{self, Access, Token},
 };
 
 /// Time between two looks for documents without vectors; nothing is done unless something changed in between.
@@ -62,10 +62,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Result<SocketAddr> {
     let config = session.config()?;
     let address = listen.unwrap_or(config.listen);
-    if let Some(variable) = config.server_token.missing() {
+    if let Some(variable) = config.server_tokens.iter().find_map(|token| token.credential.missing()) {
         return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
     }
-    if !address.ip().is_loopback() && config.server_token.secret.is_none() {
+    if !address.ip().is_loopback() && config.server_tokens.is_empty() {
         return Err(Failure::configuration(format!(
             "{address} can be reached by others, so clients must show a token; name the variable that holds it as \
              token_env under [server] in {}, or listen on 127.0.0.1",
@@ -82,7 +82,7 @@ pub(super) struct Server {
     url: String,
     engine: Engine,
     /// Executes operations, in this process too.
-    pub(super) schema: Schema,
+    pub(super) schemas: Schemas,
 }
 
 impl Server {
@@ -95,8 +95,8 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
         let engine = open_engine(session, &directory).await?;
-        let schema = graphql::schema(engine.clone(), Limits::default());
-        Ok(Self { directory, listener, url, engine, schema })
+        let schemas = Schemas::new(&engine, Limits::default());
+        Ok(Self { directory, listener, url, engine, schemas })
     }
 
     /// Answers until it is told to stop, and makes vectors in the background.
@@ -104,7 +104,7 @@ impl Server {
     /// # Errors
     /// The listener failed.
     pub(super) async fn run(self, session: &Session) -> Result<()> {
-        let Self { directory, listener, url, engine, schema } = self;
+        let Self { directory, listener, url, engine, schemas } = self;
         let config = session.config()?;
         let stop = http::stop_signal()?;
         let announcement = directory.announce(&url, &config.digest)?;
@@ -117,8 +117,10 @@ impl Server {
             end.closed().await;
         });
         let working = tokio::spawn(work_in_background(engine.clone(), ended.clone()));
-        let access = Access { token: config.server_token.secret.clone() };
-        let served = http::serve(engine, schema, listener, access, http::until(ended)).await;
+        let tokens = config.server_tokens.iter();
+        let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
+        let access = Access { tokens: tokens.collect(), own: announcement.secret().clone() };
+        let served = http::serve(engine, schemas, listener, access, http::until(ended)).await;
         embedding.abort();
         // Without the sender the worker ends too, whatever became of the server.
         stopping.abort();

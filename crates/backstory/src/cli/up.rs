@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use backstory_engine::{error::ErrorKind, sources::git::naming::repository_around};
+use backstory_engine::{error::ErrorKind, model::sight::Sight, sources::git::naming::repository_around};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,12 +51,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     match directory.claim(UP, &session.terminal).await? {
         Claim::Own => {
             let server = Server::open(session, directory, address).await?;
-            index(session, &Client::Here(server.schema.clone()), &repository).await?;
+            index(session, &Client::Here(server.schemas.seeing(Sight::Confidential).clone()), &repository).await?;
             server.run(session).await
         }
         Claim::Server(running) => {
             let url = running.url.clone();
-            let client = Client::There(Remote::new(running, config.server_token.secret.clone())?);
+            let client = Client::There(Remote::new(running)?);
             index(session, &client, &repository).await?;
             Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
         }

@@ -11,6 +11,7 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
+    model::sight::Sight,
     settings::{ForgeKind, Links, Ranking, Repositories, Retention, Schedule, Snapshots},
     snapshot::MAX_KEPT,
     sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
@@ -67,7 +68,14 @@ pub(super) struct File {
     pub(super) retention: Retention,
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
-    pub(super) server_token_env: Option<String>,
+    pub(super) server_tokens: Vec<ServerToken>,
+}
+
+/// The variable of a token of the server, and what whoever shows it sees.
+#[derive(Debug)]
+pub(super) struct ServerToken {
+    pub(super) variable: String,
+    pub(super) sight: Sight,
 }
 
 #[derive(Debug)]
@@ -78,6 +86,7 @@ pub(super) struct Forge {
     pub(super) webhook_secret_env: Option<String>,
     pub(super) projects: Vec<String>,
     pub(super) requests_per_second: u32,
+    pub(super) confidential: bool,
 }
 
 #[derive(Debug)]
@@ -145,6 +154,7 @@ struct ForgeToml {
     #[serde(default)]
     projects: Vec<Spanned<String>>,
     requests_per_second: Option<Spanned<u32>>,
+    confidential: Option<Spanned<bool>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -244,6 +254,15 @@ struct RetentionToml {
 struct ServerToml {
     listen: Option<Spanned<String>>,
     token_env: Option<Spanned<String>>,
+    tokens: Vec<TokenToml>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenToml {
+    env: Spanned<String>,
+    #[serde(default)]
+    scopes: Vec<Spanned<String>>,
 }
 
 impl File {
@@ -277,7 +296,7 @@ impl File {
             retention: source.retention(file.retention)?,
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
-            server_token_env: source.variable("token_env", file.server.token_env)?,
+            server_tokens: source.server_tokens(file.server.token_env, file.server.tokens)?,
         })
     }
 }
@@ -318,8 +337,43 @@ impl Source<'_> {
             Some(limit) => limit.into_inner(),
             None => DEFAULT_REQUESTS_PER_SECOND,
         };
+        if let Some(on) = forge.confidential.as_ref().filter(|on| *on.get_ref() && kind == ForgeKind::GitHub) {
+            return Err(self.wrong(on.span(), "confidential: GitHub has no confidential issues; remove the key"));
+        }
+        let confidential = forge.confidential.is_some_and(Spanned::into_inner);
         let projects = places.iter().map(|(path, _)| path.clone()).collect();
-        Ok((Forge { kind, base_url, token_env, webhook_secret_env, projects, requests_per_second }, places))
+        let forge =
+            Forge { kind, base_url, token_env, webhook_secret_env, projects, requests_per_second, confidential };
+        Ok((forge, places))
+    }
+
+    /// The tokens of the server: one without scopes, and those with.
+    fn server_tokens(self, plain: Option<Spanned<String>>, scoped: Vec<TokenToml>) -> Result<Vec<ServerToken>> {
+        let mut tokens = Vec::new();
+        if let Some(variable) = self.variable("token_env", plain)? {
+            tokens.push(ServerToken { variable, sight: Sight::Open });
+        }
+        for TokenToml { env, scopes } in scoped {
+            let span = env.span();
+            let Some(variable) = self.variable("env", Some(env))? else { continue };
+            if tokens.iter().any(|known| known.variable == variable) {
+                return Err(
+                    self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
+                );
+            }
+            let mut sight = Sight::Open;
+            for scope in scopes {
+                match scope.get_ref().as_str() {
+                    "confidential" => sight = Sight::Confidential,
+                    other => {
+                        let what = format!("scopes: '{other}' is none; the only one is confidential");
+                        return Err(self.wrong(scope.span(), what));
+                    }
+                }
+            }
+            tokens.push(ServerToken { variable, sight });
+        }
+        Ok(tokens)
     }
 
     fn repositories(self, repositories: RepositoriesToml) -> Result<Repositories> {

@@ -107,6 +107,8 @@ pub(crate) struct Citation {
     source: String,
     /// The document in the graph.
     node: Option<Node>,
+    /// Whether only some may see it.
+    confidential: bool,
 }
 
 /// Why there is no answer.
@@ -213,6 +215,7 @@ impl From<model::answer::Citation> for Citation {
             text: citation.text,
             hash: citation.hash,
             document: citation.document,
+            confidential: citation.confidential,
         }
     }
 }
@@ -246,6 +249,7 @@ impl TryFrom<CitationInput> for model::answer::Citation {
             text: input.text,
             hash: input.hash,
             document: input.document,
+            confidential: false,
         })
     }
 }

@@ -103,6 +103,11 @@ impl Discussion {
         Ok((0..discussion.notes.len().min(first)).map(|at| Note::found(discussion.clone(), at)).collect())
     }
 
+    /// Whether only some may see it: it is internal, or what it is about is confidential.
+    async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.read(ctx, |discussion| discussion.confidential).await?.unwrap_or_default())
+    }
+
     /// How many notes it has.
     async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<usize>> {
         self.read(ctx, |discussion| discussion.notes.len()).await
@@ -205,6 +210,11 @@ impl Note {
     /// Who wrote it; null for a deleted account.
     async fn author(&self, ctx: &Context<'_>) -> Result<Option<Person>> {
         Ok(self.read(ctx, |note| note.author.clone()).await?.flatten().map(Person::new))
+    }
+
+    /// Whether only some may see it: it is internal, or what it is about is confidential.
+    async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.place(ctx).await?.is_some_and(|(discussion, _)| discussion.confidential))
     }
 
     /// Text, Markdown.

@@ -39,7 +39,7 @@ mod trace;
 mod written;
 
 use async_graphql::SDLExportOptions;
-use backstory_engine::Engine;
+use backstory_engine::{Engine, model::sight::Sight};
 
 pub(crate) use limits::{Limits, MAX_BODY};
 
@@ -59,6 +59,29 @@ use thread::ThreadConnection;
 pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
 type Builder = async_graphql::SchemaBuilder<Query, Mutation, Subscription>;
+
+/// The API as it is for each sight: everything that one of them reads, it reads with that sight. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Schemas {
+    open: Schema,
+    whole: Schema,
+}
+
+impl Schemas {
+    /// The API over an engine, within limits.
+    pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
+        let seeing = |sight| schema(engine.seeing(sight), limits);
+        Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential) }
+    }
+
+    /// The API for those who see so much.
+    pub(crate) fn seeing(&self, sight: Sight) -> &Schema {
+        match sight {
+            Sight::Open => &self.open,
+            Sight::Confidential => &self.whole,
+        }
+    }
+}
 
 /// The API over an engine, within limits.
 pub(crate) fn schema(engine: Engine, limits: Limits) -> Schema {

@@ -179,6 +179,8 @@ pub(crate) struct Hit {
     parent: Option<ID>,
     /// The document in the graph.
     node: Option<Node>,
+    /// Whether only some may see it.
+    confidential: bool,
 }
 
 /// A passage of a hit.
@@ -231,6 +233,7 @@ impl From<search::Hit> for Hit {
             author: facts.author.as_deref().map(str::to_owned),
             project: facts.project.to_string(),
             state: facts.state.map(State::from),
+            confidential: facts.confidential,
             labels: facts.labels.iter().map(ToString::to_string).collect(),
             created_at: facts.created_at.into(),
             updated_at: document.updated_at.into(),

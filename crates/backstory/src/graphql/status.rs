@@ -161,12 +161,23 @@ pub(crate) struct Freshness {
     issues: u64,
     /// Merge requests that are known.
     merge_requests: u64,
+    /// Confidential issues among those.
+    confidential_issues: u64,
+    /// Internal discussions of what is not confidential itself.
+    internal_discussions: u64,
 }
 
 impl From<read::Freshness> for Freshness {
     fn from(known: read::Freshness) -> Self {
-        let read::Freshness { project, synced_at, issues, merge_requests } = known;
-        Self { project, synced_at: synced_at.map(DateTime::from), issues, merge_requests }
+        let read::Freshness { project, synced_at, issues, merge_requests, confidential } = known;
+        Self {
+            project,
+            synced_at: synced_at.map(DateTime::from),
+            issues,
+            merge_requests,
+            confidential_issues: confidential.issues,
+            internal_discussions: confidential.discussions,
+        }
     }
 }
 

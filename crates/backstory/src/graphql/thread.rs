@@ -179,7 +179,12 @@ impl ThreadFields {
         self.read(ctx, |thread| thread.web_url.clone()).await
     }
 
-    /// How many notes people wrote, as the forge counts.
+    /// Whether only some may see it and everything in it.
+    pub(super) async fn confidential(&self, ctx: &Context<'_>) -> Result<bool> {
+        Ok(self.read(ctx, |thread| thread.confidential).await?.unwrap_or_default())
+    }
+
+    /// How many notes people wrote, as the forge counts, without internal notes of what is not confidential.
     async fn notes_count(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
         self.read(ctx, |thread| thread.notes_count).await
     }

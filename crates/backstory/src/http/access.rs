@@ -1,5 +1,6 @@
-//! Who may use the server. With a token: whoever has it. Without one: programs of this machine, on a loopback address,
-//! and no other site's pages that the user's browser happens to show.
+//! Who may use the server, and what they see. With tokens: whoever has one. Without: programs of this machine, on a loopback
+//! address, and no other site's pages that the user's browser happens to show. What is confidential is shown to who
+//! shows a token that is for it, and to no others.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,38 +10,62 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use backstory_engine::error::{Error, ErrorKind, Result};
+use backstory_engine::{
+    error::{Error, ErrorKind, Result},
+    model::sight::Sight,
+};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
 use super::{App, Refusal, page, socket};
 
-/// What the server asks of those who use it.
-pub(crate) struct Access {
-    /// The token they must show; without one only this machine may use it.
-    pub(crate) token: Option<SecretString>,
+/// A token that may be shown, and what whoever shows it sees.
+pub(crate) struct Token {
+    pub(crate) secret: SecretString,
+    pub(crate) sight: Sight,
 }
 
-/// Whether a request showed the token.
+/// What the server asks of those who use it.
+pub(crate) struct Access {
+    /// The tokens of which they must show one; without any only this machine may use it.
+    pub(crate) tokens: Vec<Token>,
+    /// What commands show that can read the data directory: they see everything.
+    pub(crate) own: SecretString,
+}
+
+/// What a request showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// It did, or none is needed.
-    Yes,
-    /// It did not, and must do so in its first message.
+    /// A token, or none is needed: what it may see.
+    Enough(Sight),
+    /// Nothing yet: it must do so in its first message.
     NotYet,
+}
+
+impl Shown {
+    /// What a request may see that is answered at once.
+    pub(super) fn sight(self) -> Sight {
+        match self {
+            Self::Enough(sight) => sight,
+            Self::NotYet => Sight::Open,
+        }
+    }
 }
 
 /// The rules for one address.
 pub(super) struct Rules {
-    token: Option<SecretString>,
+    tokens: Vec<Token>,
+    /// Whether a token must be shown.
+    wants_token: bool,
 }
 
 impl Rules {
     /// # Errors
-    /// The address is open to others but there is no token, or the token is empty.
+    /// The address is open to others but there is no token, or a token is empty.
     pub(super) fn new(access: Access, address: SocketAddr) -> Result<Self> {
-        let Access { token } = access;
-        if token.is_none() && !address.ip().is_loopback() {
+        let Access { mut tokens, own } = access;
+        let wants_token = !tokens.is_empty();
+        if !wants_token && !address.ip().is_loopback() {
             return Err(Error::new(
                 ErrorKind::Configuration,
                 format!(
@@ -48,23 +73,26 @@ impl Rules {
                 ),
             ));
         }
-        if token.as_ref().is_some_and(|token| token.expose_secret().is_empty()) {
-            return Err(Error::new(ErrorKind::Configuration, "the server's token is empty; set one, or none at all"));
+        tokens.push(Token { secret: own, sight: Sight::Confidential });
+        if tokens.iter().any(|token| token.secret.expose_secret().is_empty()) {
+            return Err(Error::new(ErrorKind::Configuration, "a token of the server is empty; set it, or remove it"));
         }
-        Ok(Self { token })
+        Ok(Self { tokens, wants_token })
     }
 
-    /// Whether this is the token; any text is, if there is none.
-    pub(super) fn accepts(&self, shown: &str) -> bool {
-        self.token.as_ref().is_none_or(|token| bool::from(token.expose_secret().as_bytes().ct_eq(shown.as_bytes())))
+    /// What a text may see that was shown as a token; `None` if it is none. All tokens are compared, in the same time.
+    pub(super) fn sight_of(&self, shown: &str) -> Option<Sight> {
+        let is = |token: &&Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
+        self.tokens.iter().filter(is).map(|token| token.sight).max()
     }
 
     fn check(&self, request: &Request) -> std::result::Result<Shown, Refusal> {
-        if self.token.is_none() {
-            return check_local(request).map(|()| Shown::Yes);
+        let sight = bearer(request.headers()).map(|shown| self.sight_of(shown));
+        if !self.wants_token {
+            return check_local(request).map(|()| Shown::Enough(sight.flatten().unwrap_or(Sight::Open)));
         }
-        match bearer(request.headers()) {
-            Some(shown) if self.accepts(shown) => Ok(Shown::Yes),
+        match sight {
+            Some(Some(sight)) => Ok(Shown::Enough(sight)),
             // A browser cannot set headers of a WebSocket.
             None if request.uri().path() == socket::PATH => Ok(Shown::NotYet),
             // The query page holds no data; it asks for that with the token that is typed into it.

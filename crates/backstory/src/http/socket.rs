@@ -1,8 +1,8 @@
 //! Subscriptions over WebSocket, by the graphql-transport-ws protocol.
 
-use std::{sync::Arc, time::Duration};
+use std::{any::TypeId, sync::Arc, time::Duration};
 
-use async_graphql::{Data, http::ALL_WEBSOCKET_PROTOCOLS};
+use async_graphql::{Data, Executor, Request, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     Extension,
@@ -10,6 +10,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
+use backstory_engine::model::sight::Sight;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     access::{self, Rules, Shown},
     until,
 };
-use crate::graphql::{MAX_BODY, Schema};
+use crate::graphql::{MAX_BODY, Schemas};
 
 /// Where connections are made.
 pub(super) const PATH: &str = "/graphql/ws";
@@ -51,33 +52,39 @@ pub(super) async fn upgrade(
         let message = format!("{MAX_SOCKETS} connections are open already; close some");
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message)
     })?;
-    let App { schema, rules, sockets, .. } = app;
+    let App { schemas, rules, sockets, .. } = app;
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
         .max_frame_size(MAX_BODY)
-        .on_upgrade(move |socket| serve(socket, protocol, schema, rules, shown, sockets.stopped, permit)))
+        .on_upgrade(move |socket| serve(socket, protocol, schemas, rules, shown, sockets.stopped, permit)))
 }
 
 async fn serve(
     socket: WebSocket,
     protocol: GraphQLProtocol,
-    schema: Schema,
+    schemas: Schemas,
     rules: Arc<Rules>,
     shown: Shown,
     stopped: watch::Receiver<bool>,
     _permit: OwnedSemaphorePermit,
 ) {
     let (begun, beginning) = oneshot::channel();
-    let connection = GraphQLWebSocket::new(socket, schema, protocol).on_connection_init(move |payload| async move {
-        if shown == Shown::NotYet && !shows_token(&payload, &rules) {
-            return Err(async_graphql::Error::new(
-                "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
-            ));
-        }
+    let connection = GraphQLWebSocket::new(socket, Sighted(schemas), protocol);
+    let connection = connection.on_connection_init(move |payload| async move {
+        let sight = match (token(&payload).and_then(|token| rules.sight_of(token)), shown) {
+            (Some(sight), _) | (None, Shown::Enough(sight)) => sight,
+            (None, Shown::NotYet) => {
+                return Err(async_graphql::Error::new(
+                    "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
+                ));
+            }
+        };
         // Nobody listens any more if it took too long; the connection is closed then.
         let _ = begun.send(());
-        Ok(Data::default())
+        let mut session = Data::default();
+        session.insert(sight);
+        Ok(session)
     });
     let late = async {
         match tokio::time::timeout(INIT_TIME, beginning).await {
@@ -92,7 +99,29 @@ async fn serve(
     }
 }
 
-fn shows_token(payload: &serde_json::Value, rules: &Rules) -> bool {
+/// The token of a first message.
+fn token(payload: &serde_json::Value) -> Option<&str> {
     let value = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
-    value.and_then(access::parse_bearer).is_some_and(|token| rules.accepts(token))
+    value.and_then(access::parse_bearer)
+}
+
+/// Executes what a connection asks for as whoever began it sees things.
+#[derive(Clone)]
+struct Sighted(Schemas);
+
+impl Executor for Sighted {
+    /// Nobody has begun a connection here, so nobody sees more than all do.
+    async fn execute(&self, request: Request) -> async_graphql::Response {
+        self.0.seeing(Sight::Open).execute(request).await
+    }
+
+    fn execute_stream(
+        &self,
+        request: Request,
+        session: Option<Arc<Data>>,
+    ) -> BoxStream<'static, async_graphql::Response> {
+        let sight = session.as_ref().and_then(|session| session.get(&TypeId::of::<Sight>())?.downcast_ref::<Sight>());
+        let schema = self.0.seeing(sight.copied().unwrap_or(Sight::Open));
+        Executor::execute_stream(schema, request, session)
+    }
 }

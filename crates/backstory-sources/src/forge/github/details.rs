@@ -61,7 +61,8 @@ fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_
     json.sort_all_objects();
     let key = format!("{}{}", listing.kind.sigil(), listing.iid);
     let discussions = discussions(&key, timeline, on_diff, &mut people);
-    let thread = Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), json };
+    let thread =
+        Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
     Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
 }
 
@@ -117,7 +118,7 @@ fn discussion(thread: &str, id: &str, mut json: Value) -> Payload {
     json.sort_all_objects();
     let comments = json["comments"].as_array().map(Vec::as_slice).unwrap_or_default();
     let updated_at = comments.iter().filter_map(|comment| payload::instant(&comment["updated_at"])).max();
-    Payload { kind: ItemKind::Discussion, key: format!("{thread}~{id}"), updated_at, json }
+    Payload { kind: ItemKind::Discussion, key: format!("{thread}~{id}"), updated_at, confidential: false, json }
 }
 
 #[cfg(test)]

@@ -215,6 +215,7 @@ impl ThreadJson {
             closed_by: login(self.closed_by).filter(|_| is_closed),
             web_url: self.html_url,
             notes_count: self.comments + more_notes,
+            confidential: false,
         })
     }
 }
@@ -341,6 +342,7 @@ impl DiscussionJson {
             notes: self.comments.into_iter().map(|comment| comment.into_note(on_diff)).collect(),
             events,
             thread,
+            confidential: false,
         }
     }
 }

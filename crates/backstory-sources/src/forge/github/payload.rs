@@ -102,7 +102,7 @@ pub(super) fn milestone(json: &Value) -> Option<Payload> {
 }
 
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
-    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), json }
+    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), confidential: false, json }
 }
 
 pub(super) fn instant(json: &Value) -> Option<Timestamp> {

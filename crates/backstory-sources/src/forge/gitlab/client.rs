@@ -30,6 +30,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 pub struct Client {
     http: Http,
     keyset_offered: Arc<AtomicBool>,
+    confidential: bool,
 }
 
 impl fmt::Debug for Client {
@@ -49,7 +50,8 @@ impl Client {
 
     pub(super) fn tuned(settings: &Settings, tuning: Tuning) -> Result<Self, ForgeError> {
         let http = Http::new(settings, &DIALECT, tuning)?;
-        Ok(Self { http, keyset_offered: Arc::new(AtomicBool::new(true)) })
+        let (keyset_offered, confidential) = (Arc::new(AtomicBool::new(true)), settings.confidential);
+        Ok(Self { http, keyset_offered, confidential })
     }
 
     /// Who the token belongs to.
@@ -112,6 +114,11 @@ impl Client {
 
     pub(super) async fn optional_object(&self, path: &[&str]) -> Result<Value, ForgeError> {
         optional(self.get(path, &[], Shape::Object).await.map(|answer| answer.json))
+    }
+
+    /// Whether confidential issues and internal notes are read.
+    pub(super) fn reads_confidential(&self) -> bool {
+        self.confidential
     }
 
     pub(super) fn keyset_offered(&self) -> bool {

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{client::Client, payload};
+use super::{
+    client::Client,
+    payload::{self, Discussions},
+};
 use crate::forge::{Details, ForgeError, Payload, ThreadKind, ThreadListing, people::People};
 
 impl Client {
@@ -33,15 +36,16 @@ impl Client {
             about_requests("related_merge_requests"),
             about_requests("closed_by"),
         )?;
+        let hidden = self.reads_confidential();
         let bundle = |issue: Value| {
             json!({
                 "issue": issue,
-                "related_merge_requests": references(&related),
-                "closed_by": references(&closed_by),
-                "links": issue_links(&links),
+                "related_merge_requests": references(&related, hidden),
+                "closed_by": references(&closed_by, hidden),
+                "links": issue_links(&links, hidden),
             })
         };
-        Ok(gather(listing, discussions, People::default(), bundle))
+        Ok(gather(listing, discussions, People::default(), hidden, bundle))
     }
 
     async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
@@ -51,14 +55,15 @@ impl Client {
             tokio::try_join!(self.list(&discussions), self.optional_object(&approvals), self.optional_list(&closes),)?;
         let mut people = People::default();
         let approved_by = approvers(&mut approvals, &mut people);
+        let hidden = self.reads_confidential();
         let bundle = |merge_request: Value| {
             json!({
                 "merge_request": merge_request,
                 "approved_by": approved_by,
-                "closes_issues": references(&closes),
+                "closes_issues": references(&closes, hidden),
             })
         };
-        Ok(gather(listing, discussions, people, bundle))
+        Ok(gather(listing, discussions, people, hidden, bundle))
     }
 }
 
@@ -66,21 +71,35 @@ fn gather(
     listing: &ThreadListing,
     discussions: Vec<Value>,
     mut people: People,
+    keeps_internal: bool,
     bundle: impl FnOnce(Value) -> Value,
 ) -> Details {
     let Trimmed { json: thread, labels, milestones } = trim(listing, &mut people);
     let short = format!("{}{}", listing.kind.sigil(), listing.iid);
-    let mut internal_notes = 0;
+    let mut read =
+        Discussions { thread: &short, keeps_internal, internal_notes: 0, people, insiders: People::default() };
     let mut seen = BTreeSet::new();
-    let discussions = discussions
+    let mut discussions: Vec<Payload> = discussions
         .into_iter()
-        .filter_map(|discussion| payload::discussion(&short, discussion, &mut people, &mut internal_notes))
+        .filter_map(|discussion| read.payload(discussion))
         .filter(|discussion| seen.insert(discussion.key.clone()))
         .collect();
+    let Discussions { internal_notes, mut people, insiders, .. } = read;
+    people.add_insiders(insiders);
+    let mut people = people.into_payloads();
     let mut json = bundle(thread);
+    let confidential = listing.is_confidential();
+    if confidential {
+        // So is everything in it.
+        discussions.iter_mut().chain(&mut people).for_each(|payload| payload.confidential = true);
+    } else if internal_notes > 0 {
+        // The forge counts them, those who may not see them should not.
+        json["internal_notes"] = json!(internal_notes);
+    }
     json.sort_all_objects();
-    let thread = Payload { kind: listing.kind.into(), key: short, updated_at: Some(listing.updated_at), json };
-    Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes }
+    let (kind, updated_at) = (listing.kind.into(), Some(listing.updated_at));
+    let thread = Payload { kind, key: short, updated_at, confidential, json };
+    Details { thread, discussions, people, labels, milestones, internal_notes }
 }
 
 /// Whether a stored issue or merge request has what the list says about it.
@@ -108,19 +127,19 @@ fn trim(listing: &ThreadListing, people: &mut People) -> Trimmed {
     Trimmed { json, labels, milestones }
 }
 
-/// Full references of issues or merge requests, `group/project!7`, sorted. Those that are confidential or of another
-/// tracker have none.
-fn references(items: &[Value]) -> BTreeSet<&str> {
-    items.iter().filter_map(reference).collect()
+/// Full references of issues or merge requests, `group/project!7`, sorted. Those of another tracker have none, and those
+/// that are confidential only if such are read.
+fn references(items: &[Value], hidden: bool) -> BTreeSet<&str> {
+    items.iter().filter_map(|item| reference(item, hidden)).collect()
 }
 
-fn reference(item: &Value) -> Option<&str> {
-    if item["confidential"] == Value::Bool(true) { None } else { item["references"]["full"].as_str() }
+fn reference(item: &Value, hidden: bool) -> Option<&str> {
+    if item["confidential"] == Value::Bool(true) && !hidden { None } else { item["references"]["full"].as_str() }
 }
 
-fn issue_links(links: &[Value]) -> Vec<Value> {
+fn issue_links(links: &[Value], hidden: bool) -> Vec<Value> {
     let links: BTreeSet<(&str, &str)> =
-        links.iter().filter_map(|link| Some((reference(link)?, link["link_type"].as_str()?))).collect();
+        links.iter().filter_map(|link| Some((reference(link, hidden)?, link["link_type"].as_str()?))).collect();
     links.into_iter().map(|(reference, kind)| json!({"link_type": kind, "ref": reference})).collect()
 }
 

@@ -22,7 +22,7 @@ impl Client {
         kind: ThreadKind,
         from: &PageStart,
     ) -> Result<ThreadsPage, ForgeError> {
-        List { client: self, project, kind }.page(from).await
+        List { client: self, project, kind }.page(from).await.map(|page| self.to_be_read(page))
     }
 
     /// The page of the list that has one issue or merge request alone; an empty one if it is gone.
@@ -31,7 +31,16 @@ impl Client {
         // Asked for by itself it would come in another shape.
         let mut answer = list.ask(None, PER_PAGE_TEXT, &[("iids[]", &iid.to_string())]).await?;
         let items = read(kind, &mut answer)?;
-        Ok(page_of(items, None, None, answer.time))
+        Ok(self.to_be_read(page_of(items, None, None, answer.time)))
+    }
+
+    /// Leaves confidential issues out, unless they are to be read.
+    fn to_be_read(&self, mut page: ThreadsPage) -> ThreadsPage {
+        if !self.reads_confidential() {
+            let left_out = page.threads.extract_if(.., |listing| listing.is_confidential());
+            page.confidential.extend(left_out.map(|listing| listing.iid));
+        }
+        page
     }
 }
 

@@ -176,7 +176,7 @@ struct ThreadJson {
 }
 
 impl ThreadJson {
-    fn into_thread(self) -> Result<Thread, Reason> {
+    fn into_thread(self, internal_notes: u64) -> Result<Thread, Reason> {
         let state = State::from_name(&self.state).ok_or_else(|| Reason(format!("its state is '{}'", self.state)))?;
         let name = |label| match label {
             LabelReference::Name(name) | LabelReference::Details { name } => name,
@@ -199,7 +199,9 @@ impl ThreadJson {
             closed_at: self.closed_at,
             closed_by: username(self.closed_by),
             web_url: self.web_url,
-            notes_count: self.user_notes_count,
+            notes_count: self.user_notes_count.saturating_sub(internal_notes),
+            // The ledger knows.
+            confidential: false,
         })
     }
 }
@@ -213,6 +215,8 @@ struct IssueJson {
     closed_by: Vec<String>,
     #[serde(default)]
     links: Vec<LinkJson>,
+    #[serde(default)]
+    internal_notes: u64,
 }
 
 #[derive(Deserialize)]
@@ -249,7 +253,7 @@ impl IssueJson {
             related: thread_ids(&self.related_merge_requests),
             closed_by_requests: thread_ids(&self.closed_by),
             links: self.links.iter().filter_map(link).collect(),
-            thread: self.issue.into_thread()?,
+            thread: self.issue.into_thread(self.internal_notes)?,
         })
     }
 }
@@ -261,6 +265,8 @@ struct MergeRequestJson {
     approved_by: Vec<String>,
     #[serde(default)]
     closes_issues: Vec<String>,
+    #[serde(default)]
+    internal_notes: u64,
 }
 
 /// What a merge request has and an issue has not.
@@ -292,7 +298,7 @@ impl MergeRequestJson {
         let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
         Ok(MergeRequest {
             id: ThreadId::merge_request(origin.project.as_str(), change.thread.iid),
-            thread: change.thread.into_thread()?,
+            thread: change.thread.into_thread(self.internal_notes)?,
             source_branch: change.source_branch,
             target_branch: change.target_branch,
             draft: change.draft || change.work_in_progress,
@@ -356,6 +362,7 @@ impl DiscussionJson {
             notes: written.into_iter().map(NoteJson::into_note).collect(),
             events,
             web_url,
+            confidential: false,
         }
     }
 

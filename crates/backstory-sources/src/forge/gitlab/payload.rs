@@ -80,7 +80,7 @@ pub(super) fn milestone(json: &Value) -> Option<Payload> {
 }
 
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
-    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), json }
+    Payload { kind, key: key.to_owned(), updated_at: instant(&json["updated_at"]), confidential: false, json }
 }
 
 fn instant(json: &Value) -> Option<Timestamp> {
@@ -121,25 +121,45 @@ pub(super) fn trim_thread(thread: &mut Value, people: &mut People) {
     }
 }
 
-/// A discussion without its internal notes, which are counted; `None` if nothing is left.
-pub(super) fn discussion(
-    thread: &str,
-    mut json: Value,
-    people: &mut People,
-    internal_notes: &mut u64,
-) -> Option<Payload> {
-    let key = format!("{thread}~{}", json["id"].as_str()?);
-    let notes = json.get_mut("notes")?.as_array_mut()?;
-    let before = notes.len();
-    notes.retain(|note| note["internal"] != Value::Bool(true) && note["confidential"] != Value::Bool(true));
-    *internal_notes += (before - notes.len()) as u64;
-    if notes.is_empty() {
-        return None;
+/// What becomes of discussions.
+pub(super) struct Discussions<'a> {
+    /// Key of the issue or merge request they belong to.
+    pub(super) thread: &'a str,
+    /// Whether internal notes are kept.
+    pub(super) keeps_internal: bool,
+    /// How many of these there are.
+    pub(super) internal_notes: u64,
+    /// The people in those that everybody may see,
+    pub(super) people: People,
+    /// and in the others.
+    pub(super) insiders: People,
+}
+
+impl Discussions<'_> {
+    /// A discussion, without its internal notes unless they are kept; `None` if nothing is left. With one that is kept all
+    /// of it is confidential: what replies to an internal note is internal.
+    pub(super) fn payload(&mut self, mut json: Value) -> Option<Payload> {
+        let key = format!("{}~{}", self.thread, json["id"].as_str()?);
+        let notes = json.get_mut("notes")?.as_array_mut()?;
+        let internal = notes.iter().filter(|note| is_internal(note)).count() as u64;
+        self.internal_notes += internal;
+        if !self.keeps_internal {
+            notes.retain(|note| !is_internal(note));
+        }
+        if notes.is_empty() {
+            return None;
+        }
+        let confidential = self.keeps_internal && internal > 0;
+        let updated_at = notes.iter().filter_map(|note| instant(&note["updated_at"])).max();
+        trim(&mut json, if confidential { &mut self.insiders } else { &mut self.people });
+        json.sort_all_objects();
+        Some(Payload { kind: ItemKind::Discussion, key, updated_at, confidential, json })
     }
-    let updated_at = notes.iter().filter_map(|note| instant(&note["updated_at"])).max();
-    trim(&mut json, people);
-    json.sort_all_objects();
-    Some(Payload { kind: ItemKind::Discussion, key, updated_at, json })
+}
+
+/// The second is the older name of the first.
+fn is_internal(note: &Value) -> bool {
+    note["internal"] == Value::Bool(true) || note["confidential"] == Value::Bool(true)
 }
 
 fn trim(json: &mut Value, people: &mut People) {

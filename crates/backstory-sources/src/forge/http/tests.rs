@@ -20,7 +20,13 @@ fn fast() -> Tuning {
 }
 
 fn client(base: &Url, tuning: Tuning) -> Http {
-    let settings = Settings { base_url: base.clone(), token: Some(TOKEN.into()), requests_per_second: 0, retries: 3 };
+    let settings = Settings {
+        base_url: base.clone(),
+        token: Some(TOKEN.into()),
+        requests_per_second: 0,
+        retries: 3,
+        confidential: false,
+    };
     Http::new(&settings, &DIALECT, tuning).unwrap()
 }
 

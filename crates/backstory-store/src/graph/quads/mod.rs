@@ -20,13 +20,15 @@ use oxigraph::model::{
     vocab::{rdf, xsd},
 };
 
+use super::veil::CONFIDENTIAL;
+
 pub(super) const DCTERMS: &str = "http://purl.org/dc/terms/";
 pub(super) const FOAF: &str = "http://xmlns.com/foaf/0.1/";
 pub(super) const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
 /// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set. What texts
-/// call by number is what has that number.
-pub(super) fn of_item(item: &Item, graph: &str, numbers: &SharedNumbers) -> Vec<Quad> {
+/// call by number is what has that number. Of a confidential one each node that is its own says so.
+pub(super) fn of_item(item: &Item, graph: &str, numbers: &SharedNumbers, confidential: bool) -> Vec<Quad> {
     let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers };
     match item {
         Item::Project(project) => facts.project(project),
@@ -38,6 +40,12 @@ pub(super) fn of_item(item: &Item, graph: &str, numbers: &SharedNumbers) -> Vec<
         Item::Discussion(discussion) => facts.discussion(discussion),
         Item::Identity(identity) => facts.identity(identity),
         Item::Repository(record) => facts.repository(record),
+    }
+    if confidential {
+        facts.flag(&item.id(), CONFIDENTIAL, true);
+        if let Item::Discussion(discussion) = item {
+            discussion.notes.iter().for_each(|note| facts.flag(&discussion.note_id(note), CONFIDENTIAL, true));
+        }
     }
     facts.quads
 }

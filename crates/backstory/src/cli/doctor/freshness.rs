@@ -1,7 +1,8 @@
 //! How fresh each project is, and whether as much is known as its forge lists.
 
 use backstory_engine::{
-    settings::Forge,
+    model::sight::Sight,
+    settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, List, PageStart},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Report, connection};
-use crate::{client::Client, config::Config, failure::Result};
+use crate::{client::Client, config::Config, failure::Result, output::counted};
 
 const FRESHNESS: &str = include_str!("../../../../../queries/graphql/freshness.graphql");
 /// How many times as long as its schedule says a project may not have been read.
@@ -33,6 +34,8 @@ struct Freshness {
     synced_at: Option<Timestamp>,
     issues: u64,
     merge_requests: u64,
+    confidential_issues: u64,
+    internal_discussions: u64,
 }
 
 impl Freshness {
@@ -60,6 +63,9 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
             differs = differences(forge, &of).await;
         }
         let project = &of.project;
+        if let Some(forge) = forge.filter(|forge| forge.kind == ForgeKind::GitLab) {
+            report.ok("confidential", confidential(forge, &of));
+        }
         let Some(at) = of.synced_at else {
             report.warn("freshness", format_args!("{project} was never read to the end; 'backstory sync' reads it"));
             continue;
@@ -77,6 +83,17 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
             report.ok("freshness", read);
         }
     }
+}
+
+/// What is kept of what only some may see.
+fn confidential(forge: &Forge, of: &Freshness) -> String {
+    let project = &of.project;
+    if forge.sight() == Sight::Open {
+        return format!("confidential issues and internal notes of {project} are left out");
+    }
+    let issues = counted(of.confidential_issues, "confidential issue", "confidential issues");
+    let internal = counted(of.internal_discussions, "internal discussion", "internal discussions");
+    format!("{issues} and {internal} of {project} are kept")
 }
 
 /// What the forge lists otherwise than it is known. A forge that does not answer has been told of before.

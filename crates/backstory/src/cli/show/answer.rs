@@ -85,6 +85,7 @@ pub(super) struct Thread {
     pub(super) merged_at: Option<Timestamp>,
     pub(super) merged_by: Option<Person>,
     pub(super) model_notes: Option<ModelNotes>,
+    pub(super) confidential: bool,
     pub(super) out: Edges,
     #[serde(rename = "in")]
     pub(super) into: Edges,
@@ -136,6 +137,7 @@ pub(super) struct Discussion {
     pub(super) individual: Option<bool>,
     pub(super) resolvable: Option<bool>,
     pub(super) resolved: Option<bool>,
+    pub(super) confidential: bool,
     pub(super) web_url: Option<String>,
     pub(super) notes: Vec<Note>,
 }
@@ -200,6 +202,9 @@ impl Thread {
             "discussions": discussions.iter().map(Discussion::for_programs).collect::<Vec<_>>(),
             "edges": { "out": self.out.for_programs(), "in": self.into.for_programs() },
         });
+        if self.confidential {
+            json["confidential"] = json!(true);
+        }
         if let Some(notes) = &self.model_notes {
             json["model_notes"] = json!(notes);
         }
@@ -233,14 +238,18 @@ impl Edges {
 
 impl Discussion {
     fn for_programs(&self) -> Value {
-        json!({
+        let mut json = json!({
             "id": self.id,
             "individual": self.individual,
             "resolvable": self.resolvable,
             "resolved": self.resolved,
             "url": self.web_url,
             "notes": self.notes.iter().map(Note::for_programs).collect::<Vec<_>>(),
-        })
+        });
+        if self.confidential {
+            json["confidential"] = json!(true);
+        }
+        json
     }
 }
 

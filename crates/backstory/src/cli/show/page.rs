@@ -47,7 +47,8 @@ pub(super) fn print_thread(
     };
     let state = thread.state.as_deref().unwrap_or_default().to_lowercase();
     let draft = if thread.draft == Some(true) { ", draft" } else { "" };
-    terminal.line(format_args!("{FAINT}{what} {} ({state}{draft}){FAINT:#}", thread.id))?;
+    let secret = if thread.confidential { ", confidential" } else { "" };
+    terminal.line(format_args!("{FAINT}{what} {} ({state}{draft}{secret}){FAINT:#}", thread.id))?;
     terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", title(thread.title.as_deref())))?;
     for (name, value) in facts(thread).into_iter().chain(links(thread)) {
         terminal.line(format_args!("{:<15}{}", format!("{name}:"), plain(&value)))?;
@@ -80,6 +81,7 @@ pub(super) fn print_discussion(terminal: &Terminal, discussion: &Discussion) -> 
         if place == 0 {
             head.extend(note.position.as_ref().map(lines));
             head.extend(resolution(discussion));
+            head.extend(discussion.confidential.then(|| "confidential".to_owned()));
         } else {
             terminal.line("")?;
         }

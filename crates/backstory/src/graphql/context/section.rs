@@ -30,6 +30,8 @@ pub(crate) struct PackItem {
     excerpt: String,
     /// Its page.
     url: Option<String>,
+    /// Whether only some may see it.
+    confidential: bool,
 }
 
 /// Something that happened.
@@ -54,6 +56,8 @@ pub(crate) struct PackNote {
     author: Option<String>,
     /// The language model that wrote it from what stands there; null if these are a person's own words.
     written_by: Option<String>,
+    /// Whether only some may see it.
+    confidential: bool,
     /// Its words.
     note: String,
     /// Why it is told.
@@ -134,6 +138,8 @@ pub(crate) struct PackChunk {
     score: f64,
     /// The model whose vectors took part in finding it; null if only its words did.
     embedding_model: Option<String>,
+    /// Whether only some may see it.
+    confidential: bool,
     /// SHA-256 of what it says.
     text_hash: String,
     /// What it says.
@@ -154,6 +160,7 @@ impl From<pack::KeyItem> for PackItem {
             links: of.links,
             excerpt: of.excerpt,
             url: of.url,
+            confidential: of.confidential,
         }
     }
 }
@@ -170,6 +177,7 @@ impl From<pack::DesignNote> for PackNote {
             source: of.source.into(),
             author: of.author,
             written_by: of.written_by,
+            confidential: of.confidential,
             note: of.note,
             relevance: of.relevance,
         }
@@ -225,6 +233,7 @@ impl From<pack::Chunk> for PackChunk {
             index: of.index,
             score: of.score,
             embedding_model: of.embedding_model,
+            confidential: of.confidential,
             text: of.text,
         }
     }

@@ -139,6 +139,31 @@ async fn an_issue_comes_with_all_that_hangs_on_it() {
 }
 
 #[tokio::test]
+async fn internal_notes_are_kept_and_marked_if_they_are_to_be_read() {
+    let stub = serve();
+    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let client = Client::new(&Settings { confidential: true, ..settings }).unwrap();
+    let confidential = |details: &Details| -> Vec<bool> {
+        details.discussions.iter().map(|discussion| discussion.confidential).collect()
+    };
+    let details = client.details(PROJECT, &issue(&json!(2))).await.unwrap();
+    assert_eq!(keys(&details.discussions), ["#12~aa", "#12~bb", "#12~cc", "#12~dd"]);
+    // With one internal note all of the discussion is.
+    assert_eq!(confidential(&details), [false, true, true, false]);
+    assert!(!details.thread.confidential);
+    assert_eq!(details.thread.json["internal_notes"], 2);
+    assert!(details.thread.json["links"].to_string().contains("acme/shop#666"));
+    let hidden: Vec<_> = details.people.iter().filter(|person| person.confidential).collect();
+    assert_eq!(hidden.len(), 2, "those who are met in an internal discussion alone");
+
+    let mut listed = issue(&json!(2));
+    listed.payload["confidential"] = json!(true);
+    let details = client.details(PROJECT, &listed).await.unwrap();
+    assert!(details.thread.confidential && confidential(&details).iter().all(|is| *is));
+    assert!(details.people.iter().all(|person| person.confidential));
+}
+
+#[tokio::test]
 async fn a_merge_request_comes_with_all_that_hangs_on_it() {
     let details = details(&serve(), &merge_request()).await.unwrap();
     assert_eq!((details.thread.kind, details.thread.key.as_str()), (ItemKind::MergeRequest, "!7"));

@@ -79,6 +79,7 @@ fn transforms_gitlab_issue_payload_to_normalized_schema() {
         closed_by: Some("carol".into()),
         web_url: "https://git.example.com/acme/shop/-/issues/12".into(),
         notes_count: 4,
+        confidential: false,
     };
     assert_eq!(issue.thread, thread);
     assert_eq!(issue.related, [ThreadId::merge_request("acme/shop", 7), ThreadId::merge_request("other/p", 8)]);

@@ -1,0 +1,39 @@
+//! What a sync does when it may see more, or less, than the one before: confidential issues and internal notes are read, or
+//! no longer kept.
+
+use backstory_model::sight::Sight;
+use jiff::Timestamp;
+
+use super::{Scope, project::ProjectSync};
+use crate::{Engine, error::Result};
+
+impl ProjectSync<'_> {
+    /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which open items have
+    /// internal notes or are linked with something confidential, so after a change of the setting everything is read.
+    pub(super) async fn scope_by_sight(&mut self, scope: Scope) -> Result<Scope> {
+        let (engine, project, sight) = (self.engine.clone(), self.project.to_owned(), self.forge.sight());
+        let differs = move || {
+            let gone = if sight == Sight::Open { engine.bury_all_confidential(&project)? } else { 0 };
+            let before = engine.ledger().synced_seeing(&project)?;
+            Ok((gone, gone > 0 || before.is_some_and(|before| before != sight)))
+        };
+        let (gone, differs) = self.engine.blocking(differs).await?;
+        self.report.gone += gone;
+        Ok(if differs { Scope::Full } else { scope })
+    }
+}
+
+impl Engine {
+    /// Marks everything confidential of a project as gone, with the profiles of people whom nothing else names. Says how
+    /// many objects that were.
+    fn bury_all_confidential(&self, project: &str) -> Result<u64> {
+        let items = self.ledger().confidential_items(project)?;
+        if items.is_empty() {
+            return Ok(0);
+        }
+        let people = self.people_only_in(|item| item.project == project && item.confidential)?;
+        let people = people.into_iter().map(|key| (String::new(), backstory_model::entity::ItemKind::Person, key));
+        let gone = items.into_iter().map(|(kind, key)| (project.to_owned(), kind, key)).chain(people);
+        Ok(self.ledger().bury(&gone.collect::<Vec<_>>(), Timestamp::now())?)
+    }
+}

@@ -1,0 +1,148 @@
+//! What only some may see: a ledger shows it to handles with the sight for it, and to no others.
+
+use std::collections::BTreeSet;
+
+use backstory_model::{
+    entity::ItemKind,
+    id::{ThreadId, ThreadKind},
+    sight::Sight,
+};
+use rusqlite::{Transaction, TransactionBehavior, params};
+
+use super::{Ledger, LedgerError};
+
+/// How much of a project is confidential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confidential {
+    /// Confidential issues.
+    pub issues: u64,
+    /// Internal discussions of what is not confidential itself.
+    pub discussions: u64,
+}
+
+impl Ledger {
+    /// The same ledger as somebody sees it.
+    pub fn seeing(&self, sight: Sight) -> Self {
+        Self { sight, ..self.clone() }
+    }
+
+    /// What rows of `items`, `chats` and `index_snapshots` must meet to be seen, as the end of a condition.
+    pub(super) fn veil(&self) -> &'static str {
+        match self.sight {
+            Sight::Open => "AND NOT confidential",
+            Sight::Confidential => "",
+        }
+    }
+
+    /// Whether an issue or merge request is there and not to be seen.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn hides(&self, id: &ThreadId) -> Result<bool, LedgerError> {
+        self.hides_reference(&id.to_string())
+    }
+
+    pub(super) fn hides_reference(&self, reference: &str) -> Result<bool, LedgerError> {
+        if self.sight == Sight::Confidential {
+            return Ok(false);
+        }
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
+             WHERE confidential AND payload IS NOT NULL AND project || key = ?1)",
+        )?;
+        Ok(statement.query_row([reference], |row| row.get(0))?)
+    }
+
+    /// Whether anything is confidential, seen or not.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn has_confidential(&self) -> Result<bool, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential WHERE confidential AND payload IS NOT NULL)",
+        )?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
+
+    /// Everything confidential of a project, people apart, as keys.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn confidential_items(&self, project: &str) -> Result<Vec<(ItemKind, String)>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT kind, key FROM items INDEXED BY items_confidential
+             WHERE confidential AND payload IS NOT NULL AND project = ?1 ORDER BY kind, key",
+        )?;
+        let rows = statement.query_map([project], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+        Ok(rows.into_iter().filter_map(|(kind, key)| Some((ItemKind::from_name(&kind)?, key))).collect())
+    }
+
+    /// How much of a project is confidential, as far as it is seen.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn confidential(&self, project: &str) -> Result<Confidential, LedgerError> {
+        if self.sight == Sight::Open {
+            return Ok(Confidential::default());
+        }
+        let items = self.confidential_items(project)?;
+        let issues: BTreeSet<&str> =
+            items.iter().filter(|(kind, _)| *kind == ItemKind::Issue).map(|(_, key)| key.as_str()).collect();
+        let is_internal = |(kind, key): &&(ItemKind, String)| {
+            let thread = key.split_once('~').map_or("", |(thread, _)| thread);
+            *kind == ItemKind::Discussion && !issues.contains(thread)
+        };
+        Ok(Confidential { issues: issues.len() as u64, discussions: items.iter().filter(is_internal).count() as u64 })
+    }
+
+    /// Makes the profiles of people with these keys those that only some may see, and all others open. A profile that
+    /// changes has a new place in the log. Says how many did.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn hide_people(&self, hidden: &BTreeSet<String>) -> Result<u64, LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let people: Vec<(String, bool)> = tx
+            .prepare("SELECT key, confidential FROM items WHERE kind = 'person' AND payload IS NOT NULL")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut changed = 0;
+        for (key, is_hidden) in people {
+            if hidden.contains(&key) != is_hidden {
+                changed += tx.execute(
+                    "UPDATE items SET confidential = ?2, seq = (SELECT MAX(seq) + 1 FROM items)
+                     WHERE project = '' AND kind = 'person' AND key = ?1",
+                    params![key, !is_hidden],
+                )? as u64;
+            }
+        }
+        tx.commit()?;
+        Ok(changed)
+    }
+
+    /// Keys of the profiles of people that only some may see.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn hidden_people(&self) -> Result<BTreeSet<String>, LedgerError> {
+        let items = self.confidential_items("")?.into_iter();
+        Ok(items.filter(|(kind, _)| *kind == ItemKind::Person).map(|(_, key)| key).collect())
+    }
+}
+
+/// An issue that has become confidential takes the conversations with it that cite it: an answer of then quotes it.
+pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Result<(), LedgerError> {
+    let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
+        return Ok(());
+    };
+    let subject = super::Subject::Thread(ThreadId::issue(project, iid));
+    for (chat, _) in super::erase::standing_on(tx, &subject)? {
+        tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Every operation that the command line has, and every field that can tell of something confidential, asked by one who
+//! may not see it and by one who may.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Client, HIDDEN, PLANTED, PUBLIC, keeping, planted, words_in};
+use crate::support::Sandbox;
+
+/// What a question about all of it may say.
+const QUESTION: &str = "why did sessions leak from the cache, what happened to the largest customer?";
+
+/// Operations of files that change what is there: they are asked last, or not at all.
+const NOT_ASKED: [&str; 11] = [
+    "add_repository",
+    "remove_repository",
+    "remove_chat",
+    "rebuild",
+    "embed",
+    "enrich",
+    "summarize",
+    "sync",
+    "queue_job",
+    "cancel_job",
+    "backup",
+];
+
+/// Variables for the operations of a file: for everything hidden that they can be asked about.
+fn variables(file: &str) -> Vec<Value> {
+    let discussions = |reference: &str| json!({ "ref": reference });
+    match file {
+        "ask" => vec![json!({ "question": QUESTION, "model": false })],
+        "refusal" => vec![json!({ "question": QUESTION })],
+        "chat" => vec![json!({ "id": "1" })],
+        "send_message" => vec![json!({ "chat": "1", "text": QUESTION, "model": false })],
+        "chats" | "audit" | "jobs" => vec![json!({ "first": 20 })],
+        "commit" | "reference" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
+        "compare_snapshots" => vec![json!({ "from": "0000", "to": "0000", "first": 20 })],
+        "context" => vec![
+            json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000 } }),
+            json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000, "format": "JSON" } }),
+            json!({ "about": { "ref": HIDDEN }, "options": { "tokens": 8000 } }),
+            json!({ "about": { "ref": PUBLIC }, "options": { "tokens": 8000 } }),
+        ],
+        "discussion" => vec![discussions(&format!("{HIDDEN}~1"))],
+        "entity" => vec![json!({ "name": "tangerin", "first": 5 })],
+        "evaluate" => {
+            let question = json!({ "id": "q", "question": QUESTION, "expected": ["#7"] });
+            vec![json!({ "questions": [question], "project": "acme/shop", "depth": 50 })]
+        }
+        "examples" => vec![json!({ "head": HIDDEN })],
+        "forget" => vec![json!({ "ref": HIDDEN })],
+        "history" => vec![json!({ "ref": HIDDEN, "first": 5, "skip": 0 })],
+        "issue" | "issue_discussions" => vec![discussions(HIDDEN), discussions(PUBLIC)],
+        "merge_request" | "merge_request_discussions" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
+        "issues" => vec![
+            json!({ "filter": {}, "first": 100 }),
+            json!({ "filter": { "author": "mallorqui\u{6e}" }, "first": 100 }),
+        ],
+        "merge_requests" => vec![json!({ "filter": {}, "first": 100 })],
+        "question_pairs" => vec![json!({ "project": "acme/shop", "count": 1000 })],
+        "recovered_links" | "create_chat" => vec![json!({ "project": "acme/shop" })],
+        "search" => ["HYBRID", "LEXICAL", "SEMANTIC"]
+            .map(|mode| json!({ "query": QUESTION, "mode": mode, "first": 100 }))
+            .into(),
+        "snapshots" => vec![json!({ "id": "0000" })],
+        "sync_status" => vec![json!({ "runs": 100 })],
+        "task" => vec![json!({ "id": "1" })],
+        "trace" => [HIDDEN, PUBLIC, "acme/shop!1"].map(|of| json!({ "ref": of, "earlier": 5 })).into(),
+        "verify" => vec![json!({ "citations": [] })],
+        _ => vec![json!({})],
+    }
+}
+
+/// Whole answers: with everything that a type tells, and from where it can be reached.
+fn fields() -> Vec<String> {
+    let thread = "id known title description confidential notesCount summary { text } modelNotes { about }
+        author { username name } assignees { username name } closedBy { username }
+        discussions(first: 10) { totalCount nodes { id confidential author { username name } notes(first: 3) { id body confidential author { name } } } }
+        out: edges(first: 20) { totalCount nodes { id known } edges { name evidence } }
+        in: edges(first: 20, direction: IN) { totalCount nodes { id known } edges { name evidence } }";
+    let node = format!(
+        "id known ... on Issue {{ {thread} closingMergeRequests {{ id }} }} ... on Discussion {{ notes(first: 5) {{ body }} }}
+         ... on Note {{ body discussion {{ id }} thread {{ id title }} }}
+         ... on Person {{ username name webUrl edges(first: 100, direction: OUT) {{ totalCount nodes {{ id }} }} }}
+         ... on Project {{ issues(first: 100) {{ totalCount nodes {{ id title }} }} edges(first: 100, direction: IN) {{ totalCount nodes {{ id }} }} }}"
+    );
+    let mut all = vec![
+        format!("{{ issues(first: 2) {{ totalCount nodes {{ {thread} }} }} }}"),
+        "{ mergeRequests(first: 10) { nodes { id closes { id title } } } }".to_owned(),
+        "{ person(username: \"mallorqui\\u006e\") { known name webUrl edges(direction: IN) { totalCount } } }".to_owned(),
+        "{ stats { issues discussions notes people quads labels nodes { name count } secrets { project } } coverage { documents embedded passages byKind { kind documents } } }".to_owned(),
+        "{ syncStatus { freshness { project issues confidentialIssues internalDiscussions } } }".to_owned(),
+        "{ snapshots { current recorded { id documents passages } } }".to_owned(),
+        format!("{{ search(query: \"{QUESTION}\", first: 100) {{ coverage {{ documents }} hits {{ id title snippet confidential passages {{ document text }} members {{ id node {{ id known }} }} node {{ id known ... on Issue {{ title }} }} }} }} }}"),
+        format!("{{ ask(question: \"{QUESTION}\", model: false) {{ statements {{ text }} standing {{ id text }} citations {{ id text confidential node {{ id known ... on Issue {{ title description }} ... on Note {{ body }} }} }} }} }}"),
+        format!("{{ contextPack(about: {{ query: \"{QUESTION}\" }}, options: {{ tokens: 16000 }}) {{ summary text
+            keyItems {{ reference title excerpt links confidential }} timeline {{ summary items }} designNotes {{ note source author confidential }}
+            retrieved {{ document title text confidential }} provenance {{ items authors }} missing
+            manifest {{ documents items {{ id }} chunks {{ id }} snapshot }} }} }}"),
+    ];
+    for id in [HIDDEN, PUBLIC, "acme/shop", "@johndoe", "@alice", "acme/shop!1"] {
+        all.push(format!("{{ node(id: \"{id}\") {{ {node} }} nodes(ids: [\"{id}\"]) {{ id known }} }}"));
+    }
+    all
+}
+
+/// What a program that knows everything about the confidential things asks to get at them by their ids.
+async fn by_id(whole: &Client<'_>) -> Vec<String> {
+    let known = "{ hidden: issue(ref: \"acme/shop#7\") { discussions { nodes { id notes { id } } } }
+        open: issue(ref: \"acme/shop#1\") { discussions { nodes { id confidential notes { id } } } } }";
+    let told = whole.ask(None, known, &Value::Null).await;
+    let of = |name: &str| told["data"][name]["discussions"]["nodes"].as_array().unwrap().clone();
+    let internal = of("open").into_iter().filter(|discussion| discussion["confidential"] == true);
+    let discussions: Vec<Value> = of("hidden").into_iter().chain(internal).collect();
+    assert_eq!(discussions.len(), 2);
+    let mut queries = Vec::new();
+    for discussion in &discussions {
+        let id = discussion["id"].as_str().unwrap();
+        let note = discussion["notes"][0]["id"].as_str().unwrap();
+        queries.push(format!("{{ discussion(ref: \"{id}\") {{ notes {{ body }} thread {{ id title }} }} }}"));
+        for id in [id, note] {
+            queries.push(format!(
+                "{{ node(id: \"{id}\") {{ known ... on Discussion {{ notes {{ body }} author {{ username }} }}
+                   ... on Note {{ body author {{ username name }} discussion {{ notes {{ body }} }} }} }} }}"
+            ));
+        }
+    }
+    queries
+}
+
+/// An answer without what differs from one process, or moment, to the next.
+fn settled(answer: &Value) -> String {
+    answer.to_string()
+}
+
+#[tokio::test]
+async fn no_answer_without_the_scope_tells_anything() {
+    let forge = planted();
+    let sandbox = keeping(&forge);
+    let server = sandbox.serve();
+    let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+    // A conversation of each, in which it was asked.
+    whole.ask(None, "mutation { createChat { id } }", &Value::Null).await;
+    let send = "mutation { sendMessage(chat: 1, text: \"why is it marzipan?\") { text } }";
+    whole.ask(None, send, &Value::Null).await;
+
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../queries/graphql");
+    let mut files: Vec<String> = fs::read_dir(directory.clone())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".graphql").to_owned())
+        .filter(|file| !NOT_ASKED.contains(&file.as_str()))
+        .collect();
+    files.sort();
+    let mut telling = BTreeSet::new();
+    for file in &files {
+        let document = fs::read_to_string(directory.join(format!("{file}.graphql"))).unwrap();
+        let names = document.lines().filter_map(|line| {
+            let (kind, rest) = line.split_once(' ')?;
+            ["query", "mutation"].contains(&kind).then(|| rest.split(['(', ' ']).next().unwrap().to_owned())
+        });
+        for (name, variables) in names.flat_map(|name| variables(file).into_iter().map(move |of| (name.clone(), of))) {
+            let answer = open.ask(Some(&name), &document, &variables).await;
+            // A text that was sent may come back.
+            let sent = words_in(&variables.to_string());
+            let found: BTreeSet<_> = words_in(&settled(&answer)).difference(&sent).copied().collect();
+            assert_eq!(found, BTreeSet::new(), "{file} {name} {variables}: {answer:#}");
+            if file != "forget" {
+                let answer = whole.ask(Some(&name), &document, &variables).await;
+                if !words_in(&settled(&answer)).is_empty() {
+                    telling.insert(file.clone());
+                }
+            }
+        }
+    }
+    let expected = [
+        "ask",
+        "chat",
+        "chats",
+        "context",
+        "evaluate",
+        "issue",
+        "issue_discussions",
+        "issues",
+        "search",
+        "send_message",
+        "trace",
+    ];
+    for file in expected {
+        assert!(telling.contains(file), "{file} tells nothing to who may see it; {telling:?} do");
+    }
+
+    let mut queries = fields();
+    queries.extend(by_id(&whole).await);
+    let mut seen = BTreeSet::new();
+    for query in &queries {
+        let answer = open.ask(None, query, &Value::Null).await;
+        let sent = words_in(query);
+        let found: BTreeSet<_> = words_in(&settled(&answer)).difference(&sent).copied().collect();
+        assert_eq!(found, BTreeSet::new(), "{query}: {answer:#}");
+        assert!(answer["errors"].is_null() || !answer["errors"].to_string().contains("Unknown field"), "{answer:#}");
+        let answer = whole.ask(None, query, &Value::Null).await;
+        assert!(answer["errors"].is_null(), "{query}: {answer:#}");
+        seen.extend(words_in(&settled(&answer)));
+    }
+    assert_eq!(seen, PLANTED.into(), "all of it can be seen by who may");
+}
+
+#[tokio::test]
+async fn without_the_scope_all_is_as_if_it_were_not_there() {
+    let forge = planted();
+    let sandbox = keeping(&forge);
+    let server = sandbox.serve();
+    let open = Client::new(&server, Some("a plain token"));
+    let bare = Sandbox::synced(&forge);
+    bare.run(&["embed"]).ok();
+    let bare_server = bare.serve();
+    let without = Client::new(&bare_server, None);
+    let mut queries = vec![
+        "{ issues(first: 100) { totalCount nodes { id title notesCount } } }".to_owned(),
+        "{ search(query: \"session cookies\", first: 100) { coverage { documents embedded passages } hits { id snippet } } }".to_owned(),
+        "{ stats { issues discussions notes people labels commits nodes { name count } } }".to_owned(),
+        "{ coverage { documents embedded passages byKind { kind documents embedded } } }".to_owned(),
+        "{ snapshots { current recorded { documents } } }".to_owned(),
+        "{ person(username: \"mallorquin\") { known name } }".to_owned(),
+        format!("{{ issue(ref: \"{HIDDEN}\") {{ title }} }}"),
+        format!("{{ contextPack(about: {{ ref: \"{HIDDEN}\" }}) {{ text }} }}"),
+        format!("{{ trace(ref: \"{HIDDEN}\") {{ missing }} }}"),
+        "{ questionPairs(project: \"acme/shop\", count: 100) { question evidence } }".to_owned(),
+        "mutation { forget(ref: \"acme/shop#7\") { id } }".to_owned(),
+        "mutation { summarize(ref: \"acme/shop#7\") { text } }".to_owned(),
+    ];
+    let edges = "id known discussions(first: 10) { totalCount nodes { id notes { id body } } } notesCount";
+    queries.push(format!("{{ issue(ref: \"{PUBLIC}\") {{ {edges} }} }}"));
+    for id in ["@mallorquin", "acme/shop", "@alice"] {
+        queries.push(format!(
+            "{{ node(id: \"{id}\") {{ id known ... on Issue {{ edges(first: 100, direction: IN) {{ totalCount }} }}
+               ... on Person {{ name edges(first: 100, direction: IN) {{ totalCount nodes {{ id }} }} }}
+               ... on Project {{ edges(first: 100, direction: IN) {{ totalCount nodes {{ id }} }} }} }} }}"
+        ));
+    }
+    for query in queries {
+        let (seen, wanted) =
+            (open.ask(None, &query, &Value::Null).await, without.ask(None, &query, &Value::Null).await);
+        assert_eq!(seen, wanted, "{query}");
+    }
+}
