@@ -311,7 +311,7 @@ impl Story {
             Step::Resolve => forge.resolve("acme/shop!2", "janedoe"),
             Step::NewIssue => {
                 let author = format!("newcomer{number}");
-                forge.join(&author);
+                forge.join(&author, "New Comer");
                 let issue = forge.new_issue("acme/shop", &author, &format!("Issue {number}"), "Relates to #1.");
                 self.issues.push(issue);
             }

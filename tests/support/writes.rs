@@ -228,16 +228,6 @@ impl Forge {
         moved
     }
 
-    /// Somebody who has done nothing yet.
-    pub(crate) fn join(&self, username: &str) {
-        self.write(|world| {
-            let id = world.next_id();
-            let page = format!("{}/{username}", world.url);
-            let person = json!({"id": id, "username": username, "name": username.to_uppercase(), "web_url": page});
-            world.people.insert(username.to_owned(), person);
-        });
-    }
-
     /// Somebody takes another user name, which moves no time. Here they are still known by the first one.
     pub(crate) fn rename(&self, person: &str, username: &str) {
         self.write(|world| {

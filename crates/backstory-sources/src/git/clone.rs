@@ -247,12 +247,24 @@ fn transfer_refs(
     Ok(())
 }
 
-fn lock(path: &Path) -> Result<File, CloneError> {
+/// A clone that is being written, until it is dropped.
+struct Lock(File);
+
+impl Drop for Lock {
+    /// Closing the file would not be enough: a process that another thread is just starting has it too for a moment.
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(%error, "a clone is unlocked when its file is closed");
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<Lock, CloneError> {
     let file = path.join(LOCK);
     let io = |source| CloneError::Io { path: file.clone(), source };
     let lock = File::options().create(true).truncate(false).write(true).open(&file).map_err(io)?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
+        Ok(()) => Ok(Lock(lock)),
         Err(TryLockError::WouldBlock) => Err(CloneError::Busy { directory: path.to_owned() }),
         Err(TryLockError::Error(source)) => Err(io(source)),
     }

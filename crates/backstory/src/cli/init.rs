@@ -190,6 +190,28 @@ token_env = "{token_env}"
 projects = [{projects}]
 # Most requests in a second; 0 for no limit.
 requests_per_second = 10
+# Name of the variable that holds the secret of webhooks, which this forge sends to /webhooks/gitlab.
+# webhook_secret_env = "HOOK_SECRET"
+# Read confidential issues and internal notes too; only tokens with that scope see them, see [server].
+# confidential = true
+
+# What 'backstory serve' does by itself, for each project; 0 for never.
+[sync]
+# Reads what is new.
+every_minutes = 10
+# Compares all that the forge lists with what is known; drops what is gone.
+reconcile_hours = 24
+# Reads everything again.
+full_days = 7
+
+# What is not kept; 0 keeps all.
+# [retention]
+# Closed issues and merge requests that have not changed for so many days.
+# days = 0
+# Of each repository all but so many commits, the newest.
+# commits = 0
+# Of each project the oldest closed issues and merge requests, until it fits.
+# megabytes = 0
 
 # Git repositories are added with 'backstory add PATH|URL'; this is how they are read.
 # [repositories]
@@ -221,4 +243,8 @@ profile = "default"
 listen = "127.0.0.1:7373"
 # Name of the variable that holds the token which clients must show. Needed if others than this machine can connect.
 # token_env = "BACKSTORY_TOKEN"
+# Tokens that see more.
+# [[server.tokens]]
+# env = "BACKSTORY_INSIDER_TOKEN"
+# scopes = ["confidential"]
 "#;
