@@ -59,8 +59,8 @@ impl Places {
         Ok(())
     }
 
-    /// The documents of the rows at addresses, in their order; the table is asked for those that are not known yet. A
-    /// row that went since it was found has none.
+    /// The documents of the rows at addresses, in their order; the table is asked for those that are not known yet. It
+    /// is to be the [snapshot](super::tables::snapshot) that they were found in: a row that it does not have has none.
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
             let known = self.read();
@@ -173,7 +173,7 @@ mod tests {
         table::{CompactionOptions, OptimizeAction},
     };
 
-    use super::*;
+    use super::{super::tables::snapshot, *};
 
     async fn rows(table: &Table) -> Vec<u64> {
         let batches = fetch(table.query().with_row_id(), "read rows").await.unwrap();
@@ -187,23 +187,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_that_went_meanwhile_are_passed_over() {
+    async fn rows_that_went_meanwhile_are_those_that_were_found() {
         let dir = tempfile::tempdir().unwrap();
         let connection = lancedb::connect(dir.path().to_str().unwrap()).execute().await.unwrap();
         let table = connection.create_table("t", batch(&["a", "b", "c"])).execute().await.unwrap();
-        let found = rows(&table).await;
+        let before = snapshot(&table).await.unwrap();
+        let found = rows(&before).await;
         table.delete("id = 'b'").await.unwrap();
-        let known =
-            |ids: Vec<Option<Arc<str>>>| ids.into_iter().map(|id| id.map(|id| id.to_string())).collect::<Vec<_>>();
-        let left = vec![Some("a".to_owned()), None, Some("c".to_owned())];
-        let places = Places::new("id");
-        assert_eq!(known(places.find(&table, &found).await.unwrap()), left);
-
         table.add(batch(&["d"])).execute().await.unwrap();
         let compact = OptimizeAction::Compact { options: CompactionOptions::default(), remap_options: None };
         table.optimize(compact).await.unwrap();
-        assert_eq!(known(places.find(&table, &found).await.unwrap()), left, "what is known stays known");
+
+        let known =
+            |ids: Vec<Option<Arc<str>>>| ids.into_iter().map(|id| id.map(|id| id.to_string())).collect::<Vec<_>>();
+        let all = ["a", "b", "c"].map(|id| Some(id.to_owned()));
+        let places = Places::new("id");
         // Elsewhere now, and never taken for another row.
-        assert_eq!(known(Places::new("id").find(&table, &found).await.unwrap()), vec![None; 3]);
+        assert_eq!(known(places.find(&table, &found).await.unwrap()), vec![None; 3]);
+        assert_eq!(known(places.find(&before, &found).await.unwrap()), all);
+        assert_eq!(known(places.find(&table, &found).await.unwrap()), all, "what is known stays known");
     }
 }

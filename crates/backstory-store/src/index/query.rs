@@ -20,7 +20,7 @@ use super::{
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
     schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
-    tables::{Passages, fetch},
+    tables::{Passages, fetch, snapshot},
     types::{Hit, PassageHit, PassageId, StoredDocument},
     vectors::VALUES_PER_QUERY,
 };
@@ -68,9 +68,8 @@ impl Index {
     /// The best documents with one of the words; which of equal ones are among them is left to the store.
     async fn matches(&self, words: &str, condition: Option<Expr>, limit: usize) -> Result<Vec<Hit>, IndexError> {
         let query = MatchQuery::new(words.to_owned()).with_column(Some(SEARCH_TEXT.to_owned()));
-        let mut search = self
-            .shared
-            .documents
+        let table = snapshot(&self.shared.documents).await?;
+        let mut search = table
             .query()
             .full_text_search(FullTextSearchQuery::new_query(FtsQuery::Match(query)))
             .with_row_id()
@@ -82,7 +81,7 @@ impl Index {
         let mut hits = Vec::new();
         for batch in fetch(search, "search the text").await? {
             let columns = Columns(&batch);
-            let documents = self.shared.places.find(&self.shared.documents, addresses(&batch)?).await?;
+            let documents = self.shared.places.find(&table, addresses(&batch)?).await?;
             let found = documents.iter().zip(columns.float(SCORE)?.values());
             hits.extend(
                 found.filter_map(|(id, score)| Some(Hit { document: id.as_ref()?.to_string(), score: *score })),
@@ -136,6 +135,7 @@ impl Index {
     /// The nearest passages, the nearest first, equally near ones by document.
     async fn nearest(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
         let Passages { table, places, .. } = self.passages();
+        let table = snapshot(&table).await?;
         let mut search = table
             .query()
             .nearest_to(vector)

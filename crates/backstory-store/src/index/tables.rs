@@ -144,6 +144,12 @@ pub(super) async fn count(table: &Table) -> Result<u64, IndexError> {
     Ok(rows as u64)
 }
 
+/// A table as it is now, whatever is written meanwhile: what a search finds in it is still there when it is read. It is
+/// the crate's own way for queries in two steps, public though not in its documentation.
+pub(super) async fn snapshot(table: &Table) -> Result<Table, IndexError> {
+    table.query_snapshot().await.map_err(IndexError::store("read a table"))
+}
+
 /// Some columns of all rows and their [addresses](super::places::ROW), a few thousand of them at a time.
 pub(super) async fn stream(table: &Table, columns: &[&str]) -> Result<SendableRecordBatchStream, IndexError> {
     let query = table.query().with_row_id().select(Select::columns(columns));
