@@ -10,11 +10,15 @@ fn git() -> Git {
 
 /// A program that stands for git: it answers `version`, and does what the script says otherwise.
 fn program(dir: &Path, script: &str) -> GitSettings {
-    use std::os::unix::fs::PermissionsExt;
     let path = dir.join("git");
     let version = "if [ \"$1\" = version ]; then echo git version 2.47.0; exit; fi";
-    std::fs::write(&path, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Written by another process: what another test starts just now would have the file open too, and a program that is
+    // open for writing cannot be run.
+    let mut writer = std::process::Command::new("sh");
+    let writer = writer.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(&path).stdin(Stdio::piped()).spawn();
+    let mut writer = writer.unwrap();
+    write!(writer.stdin.take().unwrap(), "#!/bin/sh\n{version}\n{script}\n").unwrap();
+    assert!(writer.wait().unwrap().success());
     GitSettings { program: path.into_os_string(), ..GitSettings::default() }
 }
 
