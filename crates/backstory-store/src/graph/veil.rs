@@ -41,9 +41,12 @@ impl Graph {
 
     /// Whether there is anything that it does not show.
     pub(super) fn is_veiled(&self) -> Result<bool, GraphError> {
+        if self.sight == Sight::Confidential {
+            return Ok(false);
+        }
         let predicate = property(CONFIDENTIAL);
         let mut any = self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None);
-        Ok(self.sight == Sight::Open && any.next().transpose()?.is_some())
+        Ok(any.next().transpose()?.is_some())
     }
 
     /// Whether a node is one that only others may see.
