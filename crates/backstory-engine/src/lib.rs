@@ -447,8 +447,11 @@ async fn open_index(
             }
             notices.push(format!("the index {SET_BACK}"));
         }
-        Err(error @ (IndexError::Damaged { .. } | IndexError::Outdated { .. })) => {
-            notices.push(format!("the index is made anew from the ledger: {error}"));
+        Err(IndexError::Damaged { reason, .. }) => {
+            notices.push(format!("the index could not be opened and is made anew from the ledger: {reason}"));
+        }
+        Err(IndexError::Outdated { found, known, .. }) => {
+            notices.push(format!("the index has format {found} of an older backstory and is made anew in {known}"));
         }
         Err(error) => return Err(error.into()),
     }
