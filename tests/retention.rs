@@ -123,6 +123,15 @@ fn open_threads_stay_though_they_do_not_fit() {
     is_sound(&sandbox);
 }
 
+/// Kills a sync when it comes to a phase, or lets it end if it passes that over.
+fn kill_sync_in(sandbox: &Sandbox, phase: &str) {
+    let mut child = sandbox.spawn(&["sync"]);
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let _ = said.lines().any(|line| line.unwrap().starts_with(phase));
+    signal(child.id(), "KILL");
+    child.wait().unwrap();
+}
+
 #[test]
 fn a_sync_that_was_killed_ends_alike() {
     let forge = large_forge();
@@ -131,11 +140,7 @@ fn a_sync_that_was_killed_ends_alike() {
     let expected = digest(&first);
     for phase in ["acme/shop issues", "acme/shop merge requests", "indexing", "graph and index"] {
         let sandbox = kept(&forge);
-        let mut child = sandbox.spawn(&["sync"]);
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let _ = said.lines().any(|line| line.unwrap().starts_with(phase));
-        signal(child.id(), "KILL");
-        child.wait().unwrap();
+        kill_sync_in(&sandbox, phase);
         sandbox.run(&["sync"]).ok();
         assert_eq!(digest(&sandbox), expected, "{phase}");
     }
@@ -215,11 +220,7 @@ fn commits_are_kept_alike_after_a_kill() {
     {
         let sandbox = with_commits(&repository, 0);
         sandbox.write_config("data_dir = \"data\"\n[retention]\ncommits = 5\n");
-        let mut child = sandbox.spawn(&["sync"]);
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let _ = said.lines().any(|line| line.unwrap().starts_with(phase));
-        signal(child.id(), "KILL");
-        child.wait().unwrap();
+        kill_sync_in(&sandbox, phase);
         sandbox.run(&["sync"]).ok();
         assert_eq!(digest(&sandbox), expected, "{phase}");
         is_sound(&sandbox);
