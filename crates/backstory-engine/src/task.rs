@@ -161,31 +161,22 @@ impl Tasks {
         F: Future<Output = Result<serde_json::Value>> + Send + 'static,
     {
         let mut entries = self.lock();
-        let running = entries.tasks.values().find(|(task, _)| {
-            let task = task.borrow();
-            let alone = task.kind == TaskKind::Forget || kind == TaskKind::Forget;
-            (task.kind == kind || alone) && task.status == TaskStatus::Running
-        });
-        if let Some((task, abort)) = running {
+        let mut giving_way = Vec::new();
+        for (task, abort) in entries.tasks.values() {
             let (other, since) = (task.borrow().kind, task.borrow().started_at);
+            let alone = other == TaskKind::Forget || kind == TaskKind::Forget;
+            if task.borrow().status != TaskStatus::Running || (other != kind && !alone) {
+                continue;
+            }
             // Embedding goes on from where it was stopped.
             let gives_way = other == TaskKind::Embed && kind == TaskKind::Forget;
-            if (other != kind || other == TaskKind::Forget) && !gives_way {
-                let message = format!("{} has been running since {since:.0}; wait for it to end", other.as_str());
-                return Err(Error::new(ErrorKind::Conflict, message));
+            let is_replaced = force && other == kind && kind != TaskKind::Forget;
+            if !gives_way && !is_replaced {
+                return Err(in_the_way(kind, other, since));
             }
-            if !force && !gives_way {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!(
-                        "{} has been running since {since:.0}; wait for it or follow it with 'sync-status'{}",
-                        kind.as_str(),
-                        if kind == TaskKind::Sync { ", or pass --force to stop it and start again" } else { "" }
-                    ),
-                ));
-            }
-            abort.abort();
+            giving_way.push(abort.clone());
         }
+        giving_way.iter().for_each(AbortHandle::abort);
         entries.last_id += 1;
         let id = entries.last_id;
         let (sender, receiver) = watch::channel(Task::new(id, kind, now));
@@ -224,6 +215,15 @@ impl Tasks {
     pub(crate) fn list(&self) -> Vec<Task> {
         self.lock().tasks.values().rev().map(|(task, _)| task.borrow().clone()).collect()
     }
+}
+
+fn in_the_way(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
+    let what_then = match kind {
+        _ if other != kind || kind == TaskKind::Forget => "wait for it to end",
+        TaskKind::Sync => "wait for it or follow it with 'sync-status', or pass --force to stop it and start again",
+        _ => "wait for it or follow it with 'sync-status'",
+    };
+    Error::new(ErrorKind::Conflict, format!("{} has been running since {since:.0}; {what_then}", other.as_str()))
 }
 
 fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {

@@ -215,15 +215,17 @@ impl Engine {
         !*stop.borrow()
     }
 
+    fn is_running(&self, kinds: &[TaskKind]) -> bool {
+        self.all_tasks().iter().any(|task| task.status == TaskStatus::Running && kinds.contains(&task.kind))
+    }
+
     async fn whole_projects(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
         loop {
             self.schedule().await?;
             let now = Timestamp::now();
             let due = self.ledger_step(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
             // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
-            let in_the_way = [TaskKind::Sync, TaskKind::Forget];
-            let is_free = !(self.all_tasks().iter())
-                .any(|task| task.status == TaskStatus::Running && in_the_way.contains(&task.kind));
+            let is_free = !self.is_running(&[TaskKind::Sync, TaskKind::Forget]);
             match due.into_iter().next().filter(|_| is_free) {
                 Some(job) => self.do_whole(job, stop).await?,
                 None if self.wait(stop).await => {}
@@ -291,7 +293,7 @@ impl Engine {
             let now = Timestamp::now();
             let due = self.ledger_step(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
             let together = together(due);
-            if together.is_empty() {
+            if together.is_empty() || self.is_running(&[TaskKind::Forget]) {
                 if !self.wait(stop).await {
                     return Ok(());
                 }
