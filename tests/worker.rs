@@ -31,7 +31,11 @@ impl<'a> Hooks<'a> {
     }
 
     fn post(&self, forge: &str, headers: &[(&str, &str)], body: String) -> (StatusCode, Value) {
-        let request = self.http.post(format!("{}/webhooks/{forge}", self.server.url)).body(body);
+        self.post_to(&format!("webhooks/{forge}"), headers, body)
+    }
+
+    fn post_to(&self, path: &str, headers: &[(&str, &str)], body: String) -> (StatusCode, Value) {
+        let request = self.http.post(format!("{}/{path}", self.server.url)).body(body);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.runtime.block_on(async {
             let response = request.send().await.unwrap();
@@ -121,6 +125,57 @@ fn a_webhook_does_not_bring_back_what_was_forgotten() {
     eventually("the end of the job", || told(&sandbox) == ["refetch #2 succeeded"]);
     assert_eq!(forge.asked(), Vec::<String>::new(), "it is not even fetched");
     assert_eq!(digest(&sandbox), before);
+}
+
+#[test]
+fn a_webhook_tells_that_something_becomes_confidential() {
+    let forge = Forge::start();
+    forge.join("mallorquin", "Xaverine Insider");
+    let keeping = || {
+        let mut sandbox = Sandbox::new(&forge);
+        sandbox.configure("webhook_secret_env = \"HOOK_SECRET\"\nconfidential = true\n");
+        sandbox.set("HOOK_SECRET", SECRET);
+        sandbox.run(&["sync"]).ok();
+        sandbox
+    };
+    let sandbox = keeping();
+    let server = sandbox.serve();
+    let hooks = Hooks::of(&server);
+    let question = "{ open: issue(ref: \"acme/shop#2\") { title } hidden: issue(ref: \"acme/shop#7\") { title } \
+                    person(username: \"mallorquin\") { name } }";
+    // Without the scope.
+    let seen = || {
+        let (_, answer) =
+            hooks.post_to("graphql", &[("content-type", "application/json")], json!({ "query": question }).to_string());
+        ["open", "hidden", "person"].map(|field| !answer["data"][field].is_null())
+    };
+    assert_eq!(seen(), [true, false, false]);
+
+    let told = |number: u64, name: &str| {
+        forge.advance(600);
+        assert_eq!(hooks.accepted(name, &note_on_issue(number)), "queued");
+    };
+    // Somebody who is met where only some may look,
+    assert_eq!(forge.new_issue("acme/shop", "mallorquin", "The tangerine outage", "It was the cache."), "acme/shop#7");
+    forge.set_confidential("acme/shop#7", true);
+    told(7, "one");
+    eventually("the confidential issue", || sandbox.run(&["show", "acme/shop#7"]).code == 0);
+    eventually("the end of the first", || jobs(&sandbox).iter().all(|job| job["status"] == "SUCCEEDED"));
+    assert_eq!(seen(), [true, false, false]);
+    // then where all may,
+    forge.discuss("acme/shop#2", "mallorquin", "The kangaroo plan is to dual write.");
+    told(2, "two");
+    eventually("the person", || seen() == [true, false, true]);
+    // which then only some may.
+    forge.set_confidential("acme/shop#2", true);
+    told(2, "three");
+    eventually("the end of what all may see", || seen() == [false, false, false]);
+    assert!(sandbox.run(&["show", "acme/shop#2"]).ok().stdout.contains("kangaroo"));
+    forge.set_confidential("acme/shop#7", false);
+    told(7, "four");
+    eventually("the issue", || seen() == [false, true, true]);
+    eventually("the end of the jobs", || jobs(&sandbox).iter().all(|job| job["status"] == "SUCCEEDED"));
+    assert_eq!(digest(&sandbox), digest(&keeping()));
 }
 
 #[test]

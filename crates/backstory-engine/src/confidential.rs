@@ -1,13 +1,18 @@
 //! What only some may see. A handle of the engine reads through handles of the stores that have its sight, so whatever it
 //! is asked it cannot tell more. Work on the stores always sees everything.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, PoisonError},
+};
 
 use backstory_model::{
+    digest::sha256,
     entity::{Item, ItemKind},
     id::ThreadId,
     sight::Sight,
 };
+use backstory_store::ledger::StoredItem;
 
 use crate::{
     Engine,
@@ -15,8 +20,8 @@ use crate::{
     forget::{each_string, json_of},
 };
 
-/// What kinds of objects name people: others are made of what commits say.
-const NAMING: [ItemKind; 3] = [ItemKind::Issue, ItemKind::MergeRequest, ItemKind::Discussion];
+/// Objects that are read at once.
+const BATCH: usize = 500;
 
 impl Engine {
     /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
@@ -80,26 +85,113 @@ impl Engine {
         let engine = self.for_work();
         let ledger = engine.ledger();
         let hidden = ledger.hidden_people()?;
+        let mut named = self.0.named.lock().unwrap_or_else(PoisonError::into_inner);
         if hidden.is_empty() && !ledger.has_confidential()? {
+            *named = Named::default();
             return Ok(());
         }
-        let mut people = std::collections::BTreeMap::new();
-        for stored in ledger.items_of(ItemKind::Person)? {
-            if let Item::Person(person) = engine.parse(&stored)? {
-                people.insert(person.username, stored.key);
-            }
-        }
-        let (mut open, mut inside) = (BTreeSet::new(), BTreeSet::new());
-        engine.each_stored(|item| {
-            if NAMING.contains(&item.kind) {
-                let named = if item.confidential { &mut inside } else { &mut open };
-                each_string(&json_of(item).unwrap_or_default(), &mut |text| named.extend(people.get(text).cloned()));
-            }
-        })?;
-        inside.extend(hidden);
-        let wanted: BTreeSet<String> = inside.difference(&open).cloned().collect();
-        let changed = ledger.hide_people(&wanted)?;
+        named.catch_up(&engine)?;
+        let (open, mut inside) = (named.people(false), named.people(true));
+        inside.extend(hidden.iter().map(String::as_str));
+        let wanted: BTreeSet<String> = inside.difference(&open).map(|key| (*key).to_owned()).collect();
+        // Whoever was met since is settled by who met them.
+        let changed = ledger.hide_people(&wanted, named.seq)?;
         tracing::debug!(changed, hidden = wanted.len(), "profiles of people whom nothing open names");
         Ok(())
+    }
+
+    /// Forgets who is named where; needed when what is gone leaves the log.
+    pub(crate) fn forget_named(&self) {
+        *self.0.named.lock().unwrap_or_else(PoisonError::into_inner) = Named::default();
+    }
+}
+
+/// Whom issues, merge requests and discussions name, up to a place in the log. Reading them all takes seconds, so what was
+/// read is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    seq: u64,
+    /// Keys of profiles by user name, and the other way round.
+    keys: HashMap<String, Arc<str>>,
+    usernames: HashMap<Arc<str>, String>,
+    /// Of each object that names anybody whether only some may see it, and the keys of their profiles.
+    objects: HashMap<[u8; 32], (bool, Box<[Arc<str>]>)>,
+}
+
+impl Named {
+    fn catch_up(&mut self, engine: &Engine) -> Result<()> {
+        if self.seq == 0 {
+            for profile in engine.ledger().items_of(ItemKind::Person)? {
+                self.meet(engine, &profile)?;
+            }
+        }
+        let met = self.read(engine)?;
+        // What was read before may name them too; where one open object does, that tells enough.
+        if !met.iter().all(|key| self.people(false).contains(&**key)) {
+            self.seq = 0;
+            self.read(engine)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what changed; says whose user names are new.
+    fn read(&mut self, engine: &Engine) -> Result<Vec<Arc<str>>> {
+        let mut met = Vec::new();
+        loop {
+            let changes = engine.ledger().changes_after(self.seq, BATCH)?;
+            let Some(last) = changes.last() else { return Ok(met) };
+            for item in &changes {
+                match item.kind {
+                    ItemKind::Person => met.extend(self.meet(engine, item)?),
+                    ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => self.note(item),
+                    // Others are made of what commits say.
+                    _ => {}
+                }
+            }
+            self.seq = last.seq;
+        }
+    }
+
+    /// Takes a profile in; its key, if its user name is new.
+    fn meet(&mut self, engine: &Engine, profile: &StoredItem) -> Result<Option<Arc<str>>> {
+        let key: Arc<str> = profile.key.as_str().into();
+        let now = match &profile.payload {
+            Some(_) => match engine.parse(profile)? {
+                Item::Person(person) => Some(person.username),
+                _ => None,
+            },
+            None => None,
+        };
+        if self.usernames.get(&key) == now.as_ref() {
+            return Ok(None);
+        }
+        // Somebody else may have taken the name by now.
+        if let Some(before) = self.usernames.remove(&key)
+            && self.keys.get(&before) == Some(&key)
+        {
+            self.keys.remove(&before);
+        }
+        Ok(now.map(|username| {
+            self.keys.insert(username.clone(), key.clone());
+            self.usernames.insert(key.clone(), username);
+            key
+        }))
+    }
+
+    fn note(&mut self, item: &StoredItem) {
+        let mut people = BTreeSet::new();
+        each_string(&json_of(item).unwrap_or_default(), &mut |text| people.extend(self.keys.get(text).cloned()));
+        let id = sha256(format!("{}\n{}\n{}", item.project, item.kind.as_str(), item.key).as_bytes());
+        if people.is_empty() {
+            self.objects.remove(&id);
+        } else {
+            self.objects.insert(id, (item.confidential, people.into_iter().collect()));
+        }
+    }
+
+    /// Keys of the profiles that objects name which only some may see, or those which all may.
+    fn people(&self, confidential: bool) -> BTreeSet<&str> {
+        let objects = self.objects.values().filter(|(is_confidential, _)| *is_confidential == confidential);
+        objects.flat_map(|(_, people)| people.iter().map(|key| &**key)).collect()
     }
 }

@@ -39,14 +39,14 @@ impl Engine {
     pub fn start_embed(&self) -> Result<Task> {
         let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
-            let index = engine.index();
-            let done = engine.recorded(engine.embed_pending(&index, None, &reporter)).await?;
+            let done = engine.recorded(engine.embed_pending(None, None, &reporter)).await?;
             if done.documents > 0 {
                 reporter.phase("optimising the index", None);
-                index.optimize().await?;
+                let _one_at_a_time = engine.0.projecting.lock().await;
+                engine.index().optimize().await?;
             }
             engine.refresh_links().await?;
-            let coverage = index.coverage();
+            let coverage = engine.index().coverage();
             Ok(json!({
                 "documents": done.documents, "passages": done.passages, "reused": done.reused,
                 "truncated": done.truncated, "embedded": coverage.embedded, "total": coverage.documents,
@@ -56,23 +56,32 @@ impl Engine {
         Ok(task)
     }
 
-    /// Embeds until every document has its vectors. With `known` only takes over what that has vectors for.
+    /// Embeds until every document has its vectors, those of an index that is being made, or of the current one, which may
+    /// be another from one moment to the next. With `known` only takes over what that has vectors for.
     pub(crate) async fn embed_pending(
         &self,
-        index: &Index,
+        new: Option<&Index>,
         known: Option<&Vectors>,
         reporter: &Reporter,
     ) -> Result<Embedded> {
-        let coverage = index.coverage();
+        let index = || new.cloned().unwrap_or_else(|| self.index());
+        let coverage = index().coverage();
         let waiting = coverage.documents.saturating_sub(coverage.embedded);
         reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting));
         let mut done = Embedded::default();
         let mut after: Option<String> = None;
         loop {
-            let pending = index.pending(after.as_deref(), BATCH);
+            let pending = index().pending(after.as_deref(), BATCH);
             let Some(last) = pending.last() else { break };
             after = Some(last.id.clone());
-            self.embed_batch(index, known, &pending, reporter, &mut done).await?;
+            let passages = self.embed_batch(&index(), known, &pending, &mut done).await?;
+            // Who writes a new one lets nobody else, and who replaces the current one waits for this.
+            let _one_at_a_time = match new {
+                Some(_) => None,
+                None => Some(self.0.projecting.lock().await),
+            };
+            index().add_passages(passages).await?;
+            reporter.advance(pending.len() as u64);
         }
         if done.truncated > 0 {
             tracing::warn!(
@@ -84,14 +93,14 @@ impl Engine {
         Ok(done)
     }
 
+    /// Passages of pending documents, with their vectors.
     async fn embed_batch(
         &self,
         index: &Index,
         known: Option<&Vectors>,
         pending: &[PendingDocument],
-        reporter: &Reporter,
         done: &mut Embedded,
-    ) -> Result<()> {
+    ) -> Result<Vec<NewPassages>> {
         let mut cut = self.cut(pending).await?;
         let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
         let mut vectors = match known {
@@ -106,10 +115,7 @@ impl Engine {
         done.documents += cut.len() as u64;
         done.truncated += cut.iter().filter(|document| document.left_out > 0).count() as u64;
         done.passages += cut.iter().map(|document| document.chunks.len() as u64).sum::<u64>();
-        let passages = cut.into_iter().map(|document| document.with_vectors(&vectors)).collect();
-        index.add_passages(passages).await?;
-        reporter.advance(pending.len() as u64);
-        Ok(())
+        Ok(cut.into_iter().map(|document| document.with_vectors(&vectors)).collect())
     }
 
     async fn embed_missing(&self, cut: &[CutDocument], vectors: &mut HashMap<String, Vec<f32>>) -> Result<()> {

@@ -111,6 +111,8 @@ struct Inner {
     reading: Mutex<()>,
     /// Discussions that traces have read.
     remembered: Mutex<trace::Remembered>,
+    /// Who is named where, while anything is confidential.
+    named: Mutex<confidential::Named>,
     data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
     notices: Vec<String>,
@@ -171,6 +173,7 @@ impl Engine {
             git: OnceLock::new(),
             reading: Mutex::default(),
             remembered: Mutex::default(),
+            named: Mutex::default(),
             data_dir: data_dir.to_owned(),
             notices,
         };
@@ -181,7 +184,7 @@ impl Engine {
         }
         engine.catch_up(None).await?;
         if let Some(known) = known {
-            engine.embed_pending(&engine.index(), Some(&known), &Reporter::silent()).await?;
+            engine.embed_pending(None, Some(&known), &Reporter::silent()).await?;
             engine.index().optimize().await?;
         }
         engine.refresh_links().await?;

@@ -6,6 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
+    sight::Sight,
 };
 use backstory_sources::forge::List;
 use backstory_store::{
@@ -249,8 +250,13 @@ impl Engine {
     pub async fn stats(&self) -> Result<Stats> {
         let items = self.ledger_step(|ledger| ledger.counts()).await?;
         let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
+        let veiled = self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await?;
         let nodes = rows.iter().filter_map(|row| {
             let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
+            // Some of them may be about what is not seen.
+            if veiled && class == WRITTEN_NOTE {
+                return None;
+            }
             Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
         });
         let graph = self.graph();
@@ -380,6 +386,9 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
 }
 
 /// What people call a class: those that other ontologies have are called otherwise there.
+/// Class of the notes that a language model wrote.
+const WRITTEN_NOTE: &str = "WrittenNote";
+
 fn class_name(class: &str) -> &str {
     match class {
         "Thread" => "Discussion",

@@ -78,12 +78,20 @@ impl Engine {
     /// Brings both projections to what the ledger has and writes them to new directories, where nothing is left of what
     /// they had before: the graph made from the ledger, the index copied, which is as thorough as making it and many times
     /// as fast.
+    ///
+    /// # Errors
+    /// Also if what they had before is still on the disk.
     pub(crate) async fn renew_projections(&self, reporter: &Reporter) -> Result<()> {
         self.catch_up(None).await?;
         reporter.phase("graph and index", None);
         {
             let _one_at_a_time = self.0.projecting.lock().await;
             tokio::try_join!(self.graph_anew(), self.index_renewed())?;
+            for generations in [&self.0.graphs, &self.0.indexes] {
+                generations.remove_others().map_err(|error| {
+                    Error::internal(format!("the old projection could not be removed from the disk: {error}"))
+                })?;
+            }
         }
         self.refresh_links().await
     }
@@ -106,7 +114,7 @@ impl Engine {
         self.project_index(&index, Some(reporter)).await?;
         // Text whose vector the old index has is not embedded again.
         if let Some(known) = Vectors::open(&self.0.indexes.current(), &tag).await? {
-            self.embed_pending(&index, Some(&known), reporter).await?;
+            self.embed_pending(Some(&index), Some(&known), reporter).await?;
         }
         index.optimize().await?;
         switch(&self.0.indexes, &directory)?;

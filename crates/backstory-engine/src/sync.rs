@@ -6,7 +6,7 @@ mod sight;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{entity::ItemKind, id::ThreadKind, sight::Sight};
+use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
     forge::{self, Client},
     git::Cancel,
@@ -147,7 +147,6 @@ impl Engine {
         let wanted = |project: &str| request.projects.is_empty() || request.projects.iter().any(|p| p == project);
         let mut failed = None;
         let began = Timestamp::now();
-        let mut sights = BTreeMap::new();
         for forge in &self.forges().await? {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
@@ -167,7 +166,6 @@ impl Engine {
                     Ok(()) => {
                         report.projects += 1;
                         report.read.insert(project.clone());
-                        sights.insert(project.clone(), forge.sight());
                     }
                     // One project that cannot be read does not keep the others, and their code, from being read.
                     Err(error) => {
@@ -180,10 +178,7 @@ impl Engine {
         let read = self.sync_repositories(request, reporter, report).await;
         let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
-        let note = move |ledger: &Ledger| {
-            let sight = |project| sights.get(project).copied().unwrap_or(Sight::Open);
-            whole.iter().try_for_each(|project| ledger.note_synced(project, began, sight(project)))
-        };
+        let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began));
         self.ledger_step(note).await?;
         failed.map_or(Ok(()), Err).and(read)?;
         // Also what an earlier sync took out.

@@ -72,7 +72,8 @@ impl Generations {
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             if path.is_dir() && path != current {
-                fs::remove_dir_all(path)?;
+                // Whoever still reads there may have written meanwhile.
+                fs::remove_dir_all(&path).or_else(|_| fs::remove_dir_all(&path))?;
             }
         }
         Ok(())

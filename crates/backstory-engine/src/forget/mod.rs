@@ -200,6 +200,7 @@ impl Engine {
     async fn make_anew_without(&self, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
         self.forget_origins();
         self.forget_discussions();
+        self.forget_named();
         self.link_people().await?;
         // From here on nobody finds it, while what lies on the disk is made anew.
         self.catch_up(None).await?;

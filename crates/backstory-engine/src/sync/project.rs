@@ -106,6 +106,7 @@ impl<'a> ProjectSync<'a> {
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
         read.and(committed)?;
+        self.note_sight().await?;
         if scope != Scope::New {
             self.engine.ledger_step(|ledger| ledger.bury_unnamed_people(Timestamp::now())).await?;
         }
@@ -454,6 +455,12 @@ impl<'a> ProjectSync<'a> {
             return Ok(());
         }
         let confidential: HashSet<String> = iids.iter().map(|iid| format!("#{iid}")).collect();
+        let (project, hidden) = (self.project.to_owned(), iids.to_owned());
+        self.engine
+            .ledger_step(move |ledger| {
+                hidden.iter().try_for_each(|iid| ledger.hide_answers(&ThreadId::issue(project.as_str(), *iid)))
+            })
+            .await?;
         self.bury_threads(List::Issues, move |key| confidential.contains(key)).await
     }
 

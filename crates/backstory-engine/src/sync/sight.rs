@@ -15,11 +15,21 @@ impl ProjectSync<'_> {
         let differs = move || {
             let gone = if sight == Sight::Open { engine.bury_all_confidential(&project)? } else { 0 };
             let before = engine.ledger().synced_seeing(&project)?;
+            if before.is_none() {
+                // Should this sync be cut off, the next knows what it saw.
+                engine.ledger().note_sight(&project, sight)?;
+            }
             Ok((gone, gone > 0 || before.is_some_and(|before| before != sight)))
         };
         let (gone, differs) = self.engine.blocking(differs).await?;
         self.report.gone += gone;
         Ok(if differs { Scope::Full } else { scope })
+    }
+
+    /// Records that all was read that this sync may see.
+    pub(super) async fn note_sight(&self) -> Result<()> {
+        let (project, sight) = (self.project.to_owned(), self.forge.sight());
+        self.engine.ledger_step(move |ledger| ledger.note_sight(&project, sight)).await
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     maintain::CLUSTERS_SEARCHED,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
+    schema::{CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
     tables::{Passages, fetch, snapshot},
     types::{Hit, PassageHit, PassageId, StoredDocument},
     vectors::VALUES_PER_QUERY,
@@ -173,12 +173,15 @@ impl Index {
         let ids: Vec<String> = ids.iter().map(PassageId::to_string).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let mut found = HashMap::new();
-        for batch in places.rows(&table, &ids, &[TEXT]).await? {
+        for batch in places.rows(&table, &ids, &[TEXT, CONFIDENTIAL]).await? {
             let columns = Columns(&batch);
             let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
-            let counted = self.counted();
-            let seen =
-                (0..batch.num_rows()).filter(|row| counted.census.facts.shows(documents.value(*row), self.sight));
+            let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
+            let is_seen = |row: &usize| {
+                counted.census.facts.shows(documents.value(*row), self.sight)
+                    && self.sight.sees(confidential.value(*row))
+            };
+            let seen = (0..batch.num_rows()).filter(is_seen);
             let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
             found.extend(seen.filter_map(text));
         }
@@ -227,7 +230,7 @@ impl Index {
         let known: Vec<&str> = facts.keys().copied().collect();
         let mut found = HashMap::new();
         for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
-            let documents = stored_documents(&batch, &facts)?.into_iter();
+            let documents = stored_documents(&batch, &facts, self.sight)?.into_iter();
             found.extend(documents.map(|document| (document.id.clone(), document)));
         }
         Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())

@@ -14,6 +14,7 @@ use backstory_model::{
     document::Document,
     entity::State,
     filter::DocumentKind,
+    sight::Sight,
     terms::{TermId, Terms},
 };
 use jiff::Timestamp;
@@ -248,21 +249,24 @@ pub(super) fn with_filter_columns(
 }
 
 /// Columns of a [`StoredDocument`] that its [`DocumentFacts`] do not have.
-pub(super) const STORED_COLUMNS: [&str; 9] =
-    [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH, PATH, LINE_START, LINE_END];
+pub(super) const STORED_COLUMNS: [&str; 10] =
+    [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH, PATH, LINE_START, LINE_END, CONFIDENTIAL];
 
-/// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now.
+/// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now, and those that are not seen any more.
 pub(super) fn stored_documents(
     batch: &RecordBatch,
     facts: &HashMap<&str, DocumentFacts>,
+    sight: Sight,
 ) -> Result<Vec<StoredDocument>, IndexError> {
     let columns = Columns(batch);
     let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];
     let (updated, hashes) = (columns.integer(UPDATED_AT)?, columns.text(CONTENT_HASH)?);
     let (paths, first, last) = (columns.text(PATH)?, columns.integer(LINE_START)?, columns.integer(LINE_END)?);
     let line = |lines: &Int64Array, row| lines.is_valid(row).then(|| u32::try_from(lines.value(row)).ok()).flatten();
+    let confidential = columns.flag(CONFIDENTIAL)?;
     let document = |row| {
-        let of = facts.get(ids.value(row))?.clone();
+        // What is known of it may be a moment older than what is read.
+        let of = facts.get(ids.value(row)).filter(|_| sight.sees(confidential.value(row)))?.clone();
         Some(instant(updated.value(row)).map(|updated_at| StoredDocument {
             id: ids.value(row).to_owned(),
             facts: of,

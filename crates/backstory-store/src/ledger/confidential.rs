@@ -9,7 +9,7 @@ use backstory_model::{
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 
-use super::{Ledger, LedgerError};
+use super::{Ledger, LedgerError, to_i64};
 
 /// How much of a project is confidential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,19 +39,15 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn hides(&self, id: &ThreadId) -> Result<bool, LedgerError> {
-        self.hides_reference(&id.to_string())
-    }
-
-    pub(super) fn hides_reference(&self, reference: &str) -> Result<bool, LedgerError> {
         if self.sight == Sight::Confidential {
             return Ok(false);
         }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
-             WHERE confidential AND payload IS NOT NULL AND project || key = ?1)",
+             WHERE confidential AND payload IS NOT NULL AND project = ?1 AND key = ?2)",
         )?;
-        Ok(statement.query_row([reference], |row| row.get(0))?)
+        Ok(statement.query_row(params![id.project, id.short()], |row| row.get(0))?)
     }
 
     /// Whether anything is confidential, seen or not.
@@ -99,17 +95,17 @@ impl Ledger {
         Ok(Confidential { issues: issues.len() as u64, discussions: items.iter().filter(is_internal).count() as u64 })
     }
 
-    /// Makes the profiles of people with these keys those that only some may see, and all others open. A profile that
-    /// changes has a new place in the log. Says how many did.
+    /// Makes the profiles of people with these keys those that only some may see, and all others open, but for those that
+    /// changed after the place `seq` in the log. A profile that changes has a new place there. Says how many did.
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn hide_people(&self, hidden: &BTreeSet<String>) -> Result<u64, LedgerError> {
+    pub fn hide_people(&self, hidden: &BTreeSet<String>, seq: u64) -> Result<u64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let people: Vec<(String, bool)> = tx
-            .prepare("SELECT key, confidential FROM items WHERE kind = 'person' AND payload IS NOT NULL")?
-            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .prepare("SELECT key, confidential FROM items WHERE kind = 'person' AND payload IS NOT NULL AND seq <= ?1")?
+            .query_map([to_i64(seq)], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
         let mut changed = 0;
         for (key, is_hidden) in people {
@@ -125,6 +121,20 @@ impl Ledger {
         Ok(changed)
     }
 
+    /// An issue that is known and has become confidential takes the conversations with it that cite it.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn hide_answers(&self, issue: &ThreadId) -> Result<(), LedgerError> {
+        if self.item(&issue.project, ItemKind::Issue, &issue.short())?.is_none() {
+            return Ok(());
+        }
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        hide_answers(&tx, &issue.project, &issue.short())?;
+        Ok(tx.commit()?)
+    }
+
     /// Keys of the profiles of people that only some may see.
     ///
     /// # Errors
@@ -135,7 +145,7 @@ impl Ledger {
     }
 }
 
-/// An issue that has become confidential takes the conversations with it that cite it: an answer of then quotes it.
+/// An issue that is confidential takes the conversations with it that cite it: an answer of before quotes it.
 pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Result<(), LedgerError> {
     let Some(iid) = key.strip_prefix(ThreadKind::Issue.sigil()).and_then(|iid| iid.parse().ok()) else {
         return Ok(());

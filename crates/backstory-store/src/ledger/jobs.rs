@@ -1,5 +1,6 @@
 //! Jobs: what is to be done in the background, and what has been done. Webhooks that were received.
 
+use backstory_model::sight::Sight;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
@@ -294,7 +295,8 @@ impl Ledger {
             "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3"
         ))?;
         let bounds = params![status.map(JobStatus::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
-        Ok(statement.query_map(bounds, job)?.collect::<Result<_, _>>()?)
+        let jobs: Vec<Job> = statement.query_map(bounds, job)?.collect::<Result<_, _>>()?;
+        jobs.into_iter().map(|job| self.as_seen(&connection, job)).collect()
     }
 
     /// One job.
@@ -303,7 +305,24 @@ impl Ledger {
     /// SQLite refused.
     pub fn job(&self, id: i64) -> Result<Option<Job>, LedgerError> {
         let connection = self.lock();
-        Ok(connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], job).optional()?)
+        let job = connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], job).optional()?;
+        job.map(|job| self.as_seen(&connection, job)).transpose()
+    }
+
+    /// What is to be read again may be what only some may see: whoever is not among them is not told, unless it is known
+    /// to be open.
+    fn as_seen(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
+        if self.sight == Sight::Confidential || job.job.kind != JobKind::Refetch {
+            return Ok(job);
+        }
+        let mut statement = connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_thread
+             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL AND NOT confidential)",
+        )?;
+        if !statement.query_row(params![job.job.project, job.job.subject], |row| row.get(0))? {
+            (job.job.subject, job.error) = (String::new(), None);
+        }
+        Ok(job)
     }
 
     /// How many jobs of each kind and status are on record.

@@ -677,14 +677,15 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
     }
     let hash = sha256(&item.payload);
     let updated_at = item.updated_at.map(|at| at.as_millisecond());
-    let was_confidential: Option<bool> = tx
+    // Also of what is gone: answers may cite it still.
+    let before: Option<(bool, bool)> = tx
         .prepare_cached(
-            "SELECT confidential FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL",
+            "SELECT confidential, payload IS NOT NULL FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3",
         )?
-        .query_row(params![item.project, item.kind.as_str(), item.key], |row| row.get(0))
+        .query_row(params![item.project, item.kind.as_str(), item.key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     // A person who was met where everybody may look stays so; whether still is told when all is read.
-    let is_open_person = item.kind == ItemKind::Person && was_confidential == Some(false);
+    let is_open_person = item.kind == ItemKind::Person && before == Some((false, true));
     let confidential = item.confidential && !is_open_person;
     let unchanged = tx
         .prepare_cached(
@@ -702,8 +703,12 @@ fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp) -> Result
     if unchanged > 0 {
         return Ok(false);
     }
-    if confidential && was_confidential == Some(false) {
+    if confidential && before.is_some_and(|(was_confidential, _)| !was_confidential) {
         confidential::hide_answers(tx, &item.project, &item.key)?;
+    }
+    if before == Some((!confidential, true)) {
+        // It was made of what others may see now.
+        written::forget(tx, &item.project, item.kind, &item.key)?;
     }
     let secrets = (!item.secrets.is_empty()).then(|| serde_json::json!(item.secrets).to_string());
     let packed = COMPRESSOR

@@ -6,6 +6,9 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Ledger, LedgerError, time};
 
+/// When a project was last read to the end that never was.
+const NEVER: i64 = 0;
+
 /// A sync run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
@@ -88,15 +91,28 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_synced(&self, project: &str, began: Timestamp, sight: Sight) -> Result<(), LedgerError> {
+    pub fn note_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
         self.lock().execute(
-            "INSERT OR REPLACE INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)",
-            params![project, began.as_millisecond(), sight == Sight::Confidential],
+            "INSERT INTO synced (project, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = excluded.at",
+            params![project, began.as_millisecond()],
         )?;
         Ok(())
     }
 
-    /// How much of a project the last sync that read it to the end saw; `None` if none did.
+    /// Records how much of a project at its forge is seen by what is known of it.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn note_sight(&self, project: &str, sight: Sight) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
+            params![project, NEVER, sight == Sight::Confidential],
+        )?;
+        Ok(())
+    }
+
+    /// How much of a project at its forge was seen when it was read; `None` if it never was.
     ///
     /// # Errors
     /// SQLite refused.
@@ -113,8 +129,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn synced_at(&self, project: &str) -> Result<Option<Timestamp>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1")?;
-        Ok(statement.query_row([project], |row| row.get(0)).optional()?.map(time))
+        let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1 AND at > ?2")?;
+        Ok(statement.query_row(params![project, NEVER], |row| row.get(0)).optional()?.map(time))
     }
 
     /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,

@@ -159,7 +159,7 @@ const MIGRATIONS: &[&str] = &["
     -- When each project was last read to the end: when that began.
     CREATE TABLE synced (
         project TEXT    PRIMARY KEY,
-        at      INTEGER NOT NULL                   -- ms since 1970
+        at      INTEGER NOT NULL                   -- ms since 1970; 0: never
     ) STRICT, WITHOUT ROWID;
     -- Webhooks that were received, so that one that is delivered again does nothing.
     CREATE TABLE deliveries (

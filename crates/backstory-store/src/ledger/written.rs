@@ -62,7 +62,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
-        if self.hides_reference(subject)? {
+        if let Ok(NodeId::Thread(id)) = subject.parse()
+            && self.hides(&id)?
+        {
             return Ok(None);
         }
         let connection = self.lock();

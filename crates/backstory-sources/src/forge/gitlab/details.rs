@@ -36,7 +36,7 @@ impl Client {
             about_requests("related_merge_requests"),
             about_requests("closed_by"),
         )?;
-        let hidden = self.reads_confidential();
+        let hidden = listing.is_confidential();
         let bundle = |issue: Value| {
             json!({
                 "issue": issue,
@@ -45,7 +45,7 @@ impl Client {
                 "links": issue_links(&links, hidden),
             })
         };
-        Ok(gather(listing, discussions, People::default(), hidden, bundle))
+        Ok(gather(listing, discussions, People::default(), self.reads_confidential(), bundle))
     }
 
     async fn merge_request(&self, path: &[&str], listing: &ThreadListing) -> Result<Details, ForgeError> {
@@ -55,15 +55,14 @@ impl Client {
             tokio::try_join!(self.list(&discussions), self.optional_object(&approvals), self.optional_list(&closes),)?;
         let mut people = People::default();
         let approved_by = approvers(&mut approvals, &mut people);
-        let hidden = self.reads_confidential();
         let bundle = |merge_request: Value| {
             json!({
                 "merge_request": merge_request,
                 "approved_by": approved_by,
-                "closes_issues": references(&closes, hidden),
+                "closes_issues": references(&closes, listing.is_confidential()),
             })
         };
-        Ok(gather(listing, discussions, people, hidden, bundle))
+        Ok(gather(listing, discussions, people, self.reads_confidential(), bundle))
     }
 }
 
@@ -127,8 +126,8 @@ fn trim(listing: &ThreadListing, people: &mut People) -> Trimmed {
     Trimmed { json, labels, milestones }
 }
 
-/// Full references of issues or merge requests, `group/project!7`, sorted. Those of another tracker have none, and those
-/// that are confidential only if such are read.
+/// Full references of issues or merge requests, `group/project!7`, sorted. Those of another tracker have none. What all may
+/// see names nothing `hidden`: the confidential issue names it from its side, if it is read.
 fn references(items: &[Value], hidden: bool) -> BTreeSet<&str> {
     items.iter().filter_map(|item| reference(item, hidden)).collect()
 }
