@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends protobuf-compiler clang libclang-dev cmake pkg-config g++ make \
+    && apt-get install -y --no-install-recommends protobuf-compiler libprotobuf-dev clang libclang-dev cmake pkg-config g++ make \
     && rm -rf /var/lib/apt/lists/*
 # The image names its toolchain by version; rust-toolchain.toml asks for stable.
 ENV RUSTUP_TOOLCHAIN=1.95.0

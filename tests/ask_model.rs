@@ -128,14 +128,17 @@ fn a_model_that_fails_is_a_warning() {
     let forge = Forge::start();
     let model = Model::start();
     let other = Model::start();
-    let mut sandbox = sandbox(&forge, &model, "openai", "api_key_env = \"MODEL_KEY\"\ntimeout_seconds = 1\n");
+    let config =
+        |seconds: u32| format!("{}api_key_env = \"MODEL_KEY\"\ntimeout_seconds = {seconds}\n", model.config("openai"));
+    let mut sandbox = Sandbox::synced(&forge);
+    sandbox.configure(&config(60));
     sandbox.set("MODEL_KEY", "sk-secret");
     let warning = |says: Vec<Says>| {
         model.will(says);
         let started = Instant::now();
         let output: Output = sandbox.run(&["ask", QUESTION]).ok();
         assert!(output.stdout.contains("survives a restart"), "{output:?}");
-        assert!(started.elapsed().as_secs() < 30 && !output.stderr.contains("sk-secret"), "{output:?}");
+        assert!(started.elapsed().as_secs() < 60 && !output.stderr.contains("sk-secret"), "{output:?}");
         let last = output.stderr.lines().last().unwrap().replace(&model.url, "[MODEL]");
         format!("{last}\n")
     };
@@ -147,7 +150,9 @@ fn a_model_that_fails_is_a_warning() {
     said += &warning(vec![Says::Text(String::new())]);
     said += &warning(vec![Says::Text("Redis [1]. ".repeat(10_000))]);
     said += &warning(vec![Says::Garbage(" ".repeat(9 << 20))]);
+    sandbox.configure(&config(1));
     said += &warning(vec![Says::Nothing]);
+    sandbox.configure(&config(60));
     said += &warning(vec![Says::Redirect(other.url.clone())]);
     expect![[r#"
         warning: the language model was not used: the OpenAI-compatible server at [MODEL]/v1 is unavailable: HTTP 503: the key [key] is not liked; check that it runs and that llm.base_url is its address
@@ -264,7 +269,7 @@ fn settings(model: &Model, provider: Provider) -> Settings {
         model: "parrot".into(),
         base_url: Some(format!("{}{path}", model.url).parse().unwrap()),
         api_key: None,
-        timeout: std::time::Duration::from_secs(5),
+        timeout: std::time::Duration::from_secs(60),
         max_tokens: 100,
         daily_tokens: 1000,
     }

@@ -314,7 +314,10 @@ async fn text_is_cut_to_the_window_of_the_model() {
 
 #[tokio::test]
 async fn handles_connection_failure_gracefully() {
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Nobody else gets its port, and it does not listen.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let base_url = Some(format!("http://{closed}").parse().unwrap());
     let settings = Settings { provider: Provider::Ollama, base_url, ..Settings::default() };
     let embedder = Embedder::open(settings).await.unwrap();

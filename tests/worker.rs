@@ -88,10 +88,12 @@ fn a_webhook_has_its_issue_read_again_once() {
     let hooks = Hooks::of(&server);
     forge.advance(3600);
     forge.discuss("acme/shop#2", "carol", "The quokka migration plan was approved.");
-    let asked = Instant::now();
+    // The forge tells nothing until the webhook has its answer.
+    forge.hold();
     assert_eq!(hooks.accepted("one", &note_on_issue(2)), "queued");
-    let answered = asked.elapsed();
-    assert!(answered < Duration::from_secs(1), "{answered:?}");
+    let waiting = told(&sandbox);
+    assert!(waiting == ["refetch #2 queued"] || waiting == ["refetch #2 running"], "{waiting:?}");
+    forge.release();
     eventually("the note", || is_found(&sandbox, "quokka"));
     assert_eq!(hooks.accepted("one", &note_on_issue(2)), "known", "it was delivered again");
     eventually("the end of the job", || told(&sandbox) == ["refetch #2 succeeded"]);
@@ -274,7 +276,7 @@ fn a_job_at_work_when_the_server_ends_is_done_by_the_next() {
         let ended = Instant::now();
         if how == "TERM" {
             assert_eq!(server.stop().0, Some(0));
-            assert!(ended.elapsed() < Duration::from_secs(10), "{:?}", ended.elapsed());
+            assert!(ended.elapsed() < Duration::from_secs(30), "{:?}", ended.elapsed());
             assert_eq!(told(&sandbox), ["sync - queued"]);
         } else {
             signal(server.pid(), how);

@@ -10,6 +10,8 @@ fn api(model: &Model) -> Api {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     sandbox.configure(&model.config("openai"));
+    // What is found, and so the numbers of passages, must not change while the server answers.
+    sandbox.run(&["embed"]).ok();
     let server = sandbox.serve();
     Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
 }

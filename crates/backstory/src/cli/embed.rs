@@ -39,12 +39,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "embed", || config.require_embedding_key()).await?;
     let begun = Instant::now();
     let waiting = task::coverage(&client).await?.waiting();
-    // A server may be making them already.
-    let task = match task::running(&client, "EMBED").await? {
-        Some(task) => task,
-        None => client.run::<Answer>(EMBED, json!({})).await?.embed,
+    let begin = async {
+        // A server may be making them already.
+        match task::running(&client, "EMBED").await? {
+            Some(task) => Ok(task),
+            None => client.run::<Answer>(EMBED, json!({})).await.map(|answer| answer.embed),
+        }
     };
-    let summary = task::follow(&client, task).await?;
+    let summary = task::follow(&client, "embed", Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

@@ -66,8 +66,8 @@ struct Answer {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "enrich", || session.config()?.require_llm_key()).await?;
     let variables = json!({ "projects": args.projects, "what": args.what.map(What::api_name), "limit": args.limit });
-    let Answer { enrich } = client.run(ENRICH, variables).await?;
-    let summary = task::follow(&client, enrich).await?;
+    let begin = async { client.run::<Answer>(ENRICH, variables).await.map(|answer| answer.enrich) };
+    let summary = task::follow(&client, "enrich", Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

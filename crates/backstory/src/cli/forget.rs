@@ -98,8 +98,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             (plain(&entry.subject), if entry.kind == "person" { "'backstory sync --full'" } else { "the next sync" });
         return Ok(session.terminal.line(format_args!("{subject} may be read again; {how} does it"))?);
     }
-    let Begun { forget } = client.run(Operation::named(FORGET, "Forget"), variables).await?;
-    let summary = task::follow(&client, forget).await?;
+    let begin = async {
+        let begun = client.run::<Begun>(Operation::named(FORGET, "Forget"), variables).await;
+        begun.map(|begun| begun.forget)
+    };
+    let summary = task::follow(&client, "forget", Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

@@ -53,8 +53,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     };
     let client = Client::open(session, "rebuild", || Ok(())).await?;
     let begun = Instant::now();
-    let answer: Answer = client.run(REBUILD, json!({ "projection": name })).await?;
-    let summary = task::follow(&client, answer.rebuild).await?;
+    let begin = async {
+        let answer = client.run::<Answer>(REBUILD, json!({ "projection": name })).await;
+        answer.map(|answer| answer.rebuild)
+    };
+    let summary = task::follow(&client, "rebuild", Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

@@ -54,8 +54,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
     repos::require_projects(session, &client, &args.projects).await?;
     let variables = json!({ "projects": args.projects, "scope": scope(args), "force": args.force });
-    let answer = begin(&client, variables, args.force).await?;
-    let mut summary = task::follow(&client, answer.sync).await?;
+    let begin = Box::pin(begin(&client, variables, args.force));
+    let mut summary = task::follow(&client, "sync", begin).await?;
     let coverage = task::coverage(&client).await?;
     if args.json {
         summary["documents_waiting"] = coverage.waiting().into();
@@ -75,12 +75,12 @@ fn scope(args: &Args) -> &'static str {
 }
 
 /// Begins a sync, after what the server reads by itself, unless that is to be stopped.
-async fn begin(client: &Client, variables: Value, force: bool) -> Result<Answer> {
+async fn begin(client: &Client, variables: Value, force: bool) -> Result<Task> {
     loop {
-        let begun = client.run(SYNC, variables.clone()).await;
+        let begun = client.run::<Answer>(SYNC, variables.clone()).await;
         match begun {
             Err(_) if !force && jobs::any_reads(client).await? => tokio::time::sleep(LOOK).await,
-            begun => return begun,
+            begun => return begun.map(|answer| answer.sync),
         }
     }
 }
@@ -91,8 +91,7 @@ async fn begin(client: &Client, variables: Value, force: bool) -> Result<Answer>
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
     let variables = json!({ "projects": [project], "scope": "NEW", "force": false });
-    let answer = begin(client, variables, false).await?;
-    task::follow(client, answer.sync).await
+    task::follow(client, "sync", Box::pin(begin(client, variables, false))).await
 }
 
 /// `1 issue, 0 merge requests updated; 3 discussions refetched; 2 commits, 5 files indexed`

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use backstory_engine::error::ErrorKind;
+use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     client::Client,
@@ -80,19 +82,25 @@ impl Coverage {
     }
 }
 
-/// Follows a task until it ends; what it did.
+/// Begins a task of a kind, `sync`, and follows it until it ends; what it did. Ctrl-C is heard before the task begins:
+/// until somebody listens, it ends the process without a word.
 ///
 /// # Errors
-/// It failed, or Ctrl-C was pressed.
-pub(super) async fn follow(client: &Client, task: Task) -> Result<Value> {
+/// It did not begin, it failed, or Ctrl-C was pressed.
+pub(super) async fn follow(client: &Client, kind: &str, begin: LocalBoxFuture<'_, Result<Task>>) -> Result<Value> {
+    let unheard =
+        |error: std::io::Error| Failure::new(ErrorKind::Internal, format!("signals cannot be heard: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
+    let task = tokio::select! {
+        // What is known to have begun is told as that.
+        biased;
+        begun = begin => begun?,
+        _ = interrupt.recv() => return Err(interrupted_early(client, kind)),
+    };
     let mut progress = Progress::new();
-    let kind = task.kind.to_lowercase();
     let ended = tokio::select! {
         ended = until_ended(client, task, &mut progress) => ended,
-        pressed = tokio::signal::ctrl_c() => {
-            pressed?;
-            Err(interrupted(client, &kind))
-        }
+        _ = interrupt.recv() => Err(interrupted(client, kind)),
     };
     progress.clear();
     let task = ended?;
@@ -124,6 +132,17 @@ fn interrupted(client: &Client, kind: &str) -> Failure {
     } else {
         format!("the {kind} was interrupted; what it has done so far is kept, and the next one goes on from there")
     })
+}
+
+/// Likewise, before the task was known to have begun.
+fn interrupted_early(client: &Client, kind: &str) -> Failure {
+    if client.is_there() {
+        Failure::interrupted(format!(
+            "the server had not said yet that it begins the {kind}; 'backstory sync-status' tells what it does"
+        ))
+    } else {
+        interrupted(client, kind)
+    }
 }
 
 /// The task of a kind that is at work already.

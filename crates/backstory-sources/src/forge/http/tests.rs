@@ -15,7 +15,7 @@ const DIALECT: Dialect = Dialect {
 };
 
 fn fast() -> Tuning {
-    let (short, long) = (Duration::from_millis(1), Duration::from_secs(10));
+    let (short, long) = (Duration::from_millis(1), Duration::from_secs(60));
     Tuning { connect: long, silence: long, total: long, backoff: short, backoff_cap: short }
 }
 
@@ -58,7 +58,8 @@ async fn passing_failures_are_retried() {
 #[tokio::test]
 async fn a_server_that_hangs_is_overcome() {
     let stub = Stub::serve(|asked| if asked.before < 2 { Reply::Silence } else { Reply::json(&json!([])) });
-    let impatient = Tuning { silence: Duration::from_millis(30), ..fast() };
+    // Long enough for a slow machine to answer the third time.
+    let impatient = Tuning { silence: Duration::from_secs(1), ..fast() };
     client(&stub.url, impatient).get(&[], &[], Shape::List).await.unwrap();
     let impatient = Tuning { total: Duration::from_millis(30), ..fast() };
     let stub = Stub::serve(|_| Reply::Silence);
@@ -101,7 +102,10 @@ async fn refusals_are_reported_at_once_and_as_what_they_are() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    // Nobody else gets its port, and it does not listen.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let base = format!("http://{closed}").parse().unwrap();
     let error = client(&base, fast()).get(&["x"], &[("secret", "query")], Shape::List).await.unwrap_err();
     let message = error.to_string();

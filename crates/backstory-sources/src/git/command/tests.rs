@@ -84,7 +84,7 @@ fn limits_end_a_command_and_what_it_started() {
     let dir = tempfile::tempdir().unwrap();
     // The child of the child would keep the pipe open if it lived on.
     let git = Git::find(program(dir.path(), "sleep 1000 & sleep 1000")).unwrap();
-    let short = Limits { time: Duration::from_millis(200), output: 100 };
+    let short = Limits { time: Duration::from_millis(200), ..limits() };
     let error = git.command(None, Reach::Nothing, "fetch").run(short, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
 
@@ -99,7 +99,8 @@ fn limits_end_a_command_and_what_it_started() {
     assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
 
     let git = Git::find(program(dir.path(), "yes")).unwrap();
-    let error = git.command(None, Reach::Nothing, "log").run(short, &Cancel::default()).unwrap_err();
+    let small = Limits { output: 100, ..limits() };
+    let error = git.command(None, Reach::Nothing, "log").run(small, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TooMuchOutput { limit: 100, .. }), "{error}");
 }
 
