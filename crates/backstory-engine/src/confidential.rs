@@ -84,8 +84,8 @@ impl Engine {
     pub(crate) fn settle_people(&self) -> Result<()> {
         let engine = self.for_work();
         let ledger = engine.ledger();
-        let hidden = ledger.hidden_people()?;
         let mut named = self.0.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let hidden = ledger.hidden_people()?;
         if hidden.is_empty() && !ledger.has_confidential()? {
             *named = Named::default();
             return Ok(());

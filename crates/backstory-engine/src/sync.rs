@@ -1,5 +1,6 @@
 //! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
 
+mod gone;
 mod project;
 mod retention;
 mod sight;

@@ -20,23 +20,20 @@
 //!
 //! In the path of a file or entity `%`, `#` and a `~` before digits at its end are written `%25`, `%23` and `%7E`.
 
+mod iri;
+#[cfg(test)]
+mod tests;
+
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{entity::ItemKind, written::WrittenKind};
+pub use self::iri::{
+    CONFIDENTIAL_GRAPH, META_GRAPH, NS, confidential_graph_iri, inferred_graph_iri, is_confidential_graph,
+    is_inferred_graph, is_item_graph, is_written_graph, item_graph_iri, item_of_graph_iri, written_graph_iri,
+    written_note_iri,
+};
 
-/// Namespace of backstory's own classes and properties.
-pub const NS: &str = "urn:backstory:ns#";
-/// IRI of the graph that holds what the projection knows about itself; no part of the digest.
-pub const META_GRAPH: &str = "urn:backstory:meta";
-const NODE: &str = "urn:backstory:node:";
-const PERSON: &str = "urn:backstory:person:";
-const GRAPH: &str = "urn:backstory:graph:";
-/// What the names of all named graphs begin with whose items are confidential. No project has a colon in its name.
-pub const CONFIDENTIAL_GRAPH: &str = "urn:backstory:graph:confidential:";
-const INFERRED: &str = "urn:backstory:inferred:";
-const WRITTEN: &str = "urn:backstory:written:";
 /// Longest path of a file in an id, in bytes.
 const MAX_PATH: usize = 8192;
 /// Longest name of a branch or tag in an id, in bytes.
@@ -255,87 +252,6 @@ impl NodeId {
             other => other.clone(),
         }
     }
-
-    /// Path of the node below the prefix of its IRI.
-    fn path(&self) -> String {
-        let thread_path = |t: &ThreadId| format!("{}/-/{}/{}", escape(&t.project), t.kind.path(), t.iid);
-        match self {
-            Self::Project(project) => escape(project),
-            Self::Thread(thread) => thread_path(thread),
-            Self::Discussion { thread, id } => format!("{}/discussions/{}", thread_path(thread), escape_segment(id)),
-            Self::Note { thread, id } => format!("{}/notes/{id}", thread_path(thread)),
-            Self::Commit { project, sha } => format!("{}/-/commits/{}", escape(project), escape_segment(sha)),
-            Self::File { project, path } => format!("{}/-/files/{}", escape(project), escape(path)),
-            Self::Branch { project, name } => format!("{}/-/branches/{}", escape(project), escape_segment(name)),
-            Self::Tag { project, name } => format!("{}/-/tags/{}", escape(project), escape_segment(name)),
-            Self::Entity { project, path, name } => {
-                format!("{}/-/entities/{}#{}", escape(project), escape(path), escape_segment(name))
-            }
-            Self::DesignNote { project, source, line } => match source {
-                NoteSource::Commit(sha) => format!("{}/-/notes/commits/{sha}/{line}", escape(project)),
-                NoteSource::File(path) => format!("{}/-/notes/files/{}/{line}", escape(project), escape(path)),
-            },
-            Self::Label { project, name } => format!("{}/-/labels/{}", escape(project), escape_segment(name)),
-            Self::Milestone { project, iid } => format!("{}/-/milestones/{iid}", escape(project)),
-            Self::Person(username) => escape_segment(username),
-        }
-    }
-
-    /// IRI of the node.
-    pub fn iri(&self) -> String {
-        match self {
-            Self::Person(_) => format!("{PERSON}{}", self.path()),
-            _ => format!("{NODE}{}", self.path()),
-        }
-    }
-
-    /// The node that has this IRI; `None` if it is not one of ours.
-    pub fn from_iri(iri: &str) -> Option<Self> {
-        if let Some(username) = iri.strip_prefix(PERSON) {
-            return Some(Self::Person(unescape(username)?));
-        }
-        let path = iri.strip_prefix(NODE)?;
-        let Some((project, rest)) = path.split_once("/-/") else {
-            return Some(Self::Project(unescape(path)?));
-        };
-        let project = unescape(project)?;
-        let (kind, rest) = rest.split_once('/')?;
-        let thread = |kind, rest: &str| -> Option<Self> {
-            let mut parts = rest.splitn(3, '/');
-            let thread = ThreadId { project: project.clone(), kind, iid: parts.next()?.parse().ok()? };
-            match (parts.next(), parts.next()) {
-                (None, None) => Some(Self::Thread(thread)),
-                (Some("discussions"), Some(id)) => Some(Self::Discussion { thread, id: unescape(id)? }),
-                (Some("notes"), Some(id)) => Some(Self::Note { thread, id: id.parse().ok()? }),
-                _ => None,
-            }
-        };
-        match kind {
-            "issues" => thread(ThreadKind::Issue, rest),
-            "merge_requests" => thread(ThreadKind::MergeRequest, rest),
-            "commits" => Some(Self::Commit { project, sha: unescape(rest)? }),
-            "files" => Some(Self::File { project, path: unescape(rest)? }),
-            "branches" => Some(Self::Branch { project, name: unescape(rest)? }),
-            "tags" => Some(Self::Tag { project, name: unescape(rest)? }),
-            "entities" => {
-                let (path, name) = rest.rsplit_once('#')?;
-                Some(Self::Entity { project, path: unescape(path)?, name: unescape(name)? })
-            }
-            "notes" => {
-                let (kind, rest) = rest.split_once('/')?;
-                let (source, line) = rest.rsplit_once('/')?;
-                let source = match kind {
-                    "commits" => NoteSource::Commit(unescape(source)?),
-                    "files" => NoteSource::File(unescape(source)?),
-                    _ => return None,
-                };
-                Some(Self::DesignNote { project, source, line: line.parse().ok()? })
-            }
-            "labels" => Some(Self::Label { project, name: unescape(rest)? }),
-            "milestones" => Some(Self::Milestone { project, iid: rest.parse().ok()? }),
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for NodeId {
@@ -502,173 +418,4 @@ pub fn is_address(text: &str) -> bool {
 /// Whether the text is a full or abbreviated object name.
 pub fn is_sha(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
-
-/// IRI of the named graph that an item of the ledger owns. It does not depend on the item's content, so it stays when
-/// the item is renamed and can be told when the item is gone.
-pub fn item_graph_iri(project: &str, kind: ItemKind, key: &str) -> String {
-    format!("{GRAPH}{}/{}/{}", escape(project), kind.as_str(), escape_segment(key))
-}
-
-/// IRI of the named graph that an item owns, in place of that one, while it is confidential.
-pub fn confidential_graph_iri(project: &str, kind: ItemKind, key: &str) -> String {
-    format!("{CONFIDENTIAL_GRAPH}{}/{}/{}", escape(project), kind.as_str(), escape_segment(key))
-}
-
-/// Whether a named graph holds what a confidential item states.
-pub fn is_confidential_graph(iri: &str) -> bool {
-    iri.starts_with(CONFIDENTIAL_GRAPH)
-}
-
-/// IRI of the named graph that holds the link of a node which nobody stated.
-pub fn inferred_graph_iri(from: &NodeId) -> String {
-    format!("{INFERRED}{}", from.iri())
-}
-
-/// Whether a named graph holds a link that nobody stated.
-pub fn is_inferred_graph(iri: &str) -> bool {
-    iri.starts_with(INFERRED)
-}
-
-/// IRI of the named graph that holds what a language model wrote of a node.
-pub fn written_graph_iri(kind: WrittenKind, about: &NodeId) -> String {
-    format!("{WRITTEN}{}:{}", kind.as_str(), about.iri())
-}
-
-/// IRI of a note that a language model wrote, by its number from 1 in the named graph that holds it.
-pub fn written_note_iri(graph: &str, number: usize) -> String {
-    format!("{graph}/{number}")
-}
-
-/// Whether a named graph holds what a language model wrote.
-pub fn is_written_graph(iri: &str) -> bool {
-    iri.starts_with(WRITTEN)
-}
-
-/// Whether a named graph holds what an item of the ledger states.
-pub fn is_item_graph(iri: &str) -> bool {
-    iri.starts_with(GRAPH)
-}
-
-/// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.
-pub fn item_of_graph_iri(iri: &str) -> Option<(String, ItemKind, String)> {
-    let own = iri.strip_prefix(CONFIDENTIAL_GRAPH).or_else(|| iri.strip_prefix(GRAPH))?;
-    let mut parts = own.rsplitn(3, '/');
-    let (key, kind, project) = (parts.next()?, parts.next()?, parts.next()?);
-    Some((unescape(project)?, ItemKind::from_name(kind)?, unescape(key)?))
-}
-
-/// Escapes what an IRI cannot hold, and `%`; `/` stays.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let plain = c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '~' | '@' | '+' | ',' | '=');
-        if plain {
-            out.push(c);
-        } else {
-            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                out.push_str(&format!("%{byte:02X}"));
-            }
-        }
-    }
-    out
-}
-
-/// Like [`escape`], for one part of a path: `/` is escaped too.
-fn escape_segment(text: &str) -> String {
-    escape(text).replace('/', "%2F")
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            let digits = [bytes.next()?, bytes.next()?];
-            out.push(u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?);
-        } else {
-            out.push(byte);
-        }
-    }
-    String::from_utf8(out).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn reads_what_it_prints() {
-        for text in [
-            "acme/shop",
-            "group/sub.group/project",
-            "acme/shop#12",
-            "acme/shop!7",
-            "acme/shop!7~6a9c1750b37d",
-            "acme/shop#12#note_302",
-            "acme/shop@1a2b3c4",
-            "acme/shop:src/a b/ü.rs",
-            "acme/shop:src/a%23%25.rs",
-            "acme/shop:src/a%7E12",
-            "acme/shop:src/a.rs#Store::open~2",
-            "acme/shop:src/a.rs~12",
-            "acme/shop@1a2b3c4~5",
-            "acme/shop@refs/heads/feature/x",
-            "acme/shop@refs/tags/v1.0",
-            "acme/shop~to do",
-            "acme/shop%3",
-            "@alice@example.com",
-            "@alice",
-            "@dependabot[bot]",
-        ] {
-            let id: NodeId = text.parse().unwrap();
-            assert_eq!(id.to_string(), text);
-            assert_eq!(NodeId::from_iri(&id.iri()), Some(id), "{text}");
-        }
-    }
-
-    #[test]
-    fn refuses_what_is_no_reference() {
-        for text in
-            ["", "#12", "!7", "acme/shop#", "acme/shop#x", "acme/shop#1x", "a//b#1", "@", "acme/shop@xyz", "a b"]
-        {
-            assert!(text.parse::<NodeId>().is_err(), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn iri_round_trips_any_label_and_path(name in "\\PC{1,40}", path in "[^\\x00]{1,40}") {
-            for id in [
-                NodeId::Label { project: "a/b".into(), name: name.clone() },
-                NodeId::file("a/b", path.clone()),
-                NodeId::entity("a/b", path.clone(), name.clone()),
-                NodeId::DesignNote { project: "a/b".into(), source: NoteSource::File(path.clone()), line: 7 },
-            ] {
-                prop_assert_eq!(NodeId::from_iri(&id.iri()), Some(id.clone()));
-                let mut iri = id.iri().into_bytes().into_iter();
-                let allowed = iri.all(|b| b > b' ' && !b"<>\"{}|\\^`".contains(&b));
-                prop_assert!(allowed);
-            }
-        }
-
-        #[test]
-        fn paths_read_back(path in "[a-z~#%0-9E/]{1,12}", name in "[a-z:~0-9]{1,8}") {
-            let source = NoteSource::File(path.clone());
-            for id in [
-                NodeId::file("a/b", path.clone()),
-                NodeId::entity("a/b", path.clone(), name.clone()),
-                NodeId::DesignNote { project: "a/b".into(), source, line: 7 },
-            ] {
-                prop_assert_eq!(id.to_string().parse(), Ok(id));
-            }
-        }
-
-        #[test]
-        fn parse_never_panics(text in "\\PC{0,60}") {
-            let _ = text.parse::<NodeId>();
-        }
-    }
 }

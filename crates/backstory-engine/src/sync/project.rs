@@ -6,12 +6,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{
-    alias::Aliases,
-    entity::ItemKind,
-    id::{NodeId, ThreadId, ThreadKind},
-    sight::Sight,
-};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind, sight::Sight};
 use backstory_sources::{
     forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
     redact::{Redactions, Redactor},
@@ -63,7 +58,7 @@ pub(super) struct ProjectSync<'a> {
     committing: Option<JoinHandle<Result<Committed>>>,
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
     /// close an issue, a note that an issue was mentioned in another.
-    bereaved: BTreeSet<(ThreadKind, u64)>,
+    pub(super) bereaved: BTreeSet<(ThreadKind, u64)>,
 }
 
 /// What a step wrote.
@@ -434,76 +429,6 @@ impl<'a> ProjectSync<'a> {
         for (rule, count) in redactions.iter() {
             *self.report.redactions.entry(rule.to_owned()).or_default() += count;
         }
-    }
-
-    /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
-    /// read.
-    async fn bury_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
-        let listed: HashSet<String> = listed.into_iter().collect();
-        let nowhere = self
-            .no_room
-            .keys()
-            .filter(|key| !listed.contains(*key) && number(key).is_some_and(|(kind, _)| list.kinds().contains(&kind)));
-        let (project, nowhere) = (self.project.to_owned(), nowhere.cloned().collect::<Vec<_>>());
-        self.engine.ledger_step(move |ledger| ledger.unretire(&project, &nowhere)).await?;
-        self.bury(list, move |key| !listed.contains(key), Some(began)).await
-    }
-
-    /// An issue that has become confidential is gone where none such is read.
-    async fn bury_confidential(&mut self, iids: &[u64]) -> Result<()> {
-        if iids.is_empty() {
-            return Ok(());
-        }
-        let confidential: HashSet<String> = iids.iter().map(|iid| format!("#{iid}")).collect();
-        let (project, hidden) = (self.project.to_owned(), iids.to_owned());
-        self.engine
-            .ledger_step(move |ledger| {
-                hidden.iter().try_for_each(|iid| ledger.hide_answers(&ThreadId::issue(project.as_str(), *iid)))
-            })
-            .await?;
-        self.bury_threads(List::Issues, move |key| confidential.contains(key)).await
-    }
-
-    /// Marks issues or merge requests of a list as gone, with their discussions.
-    async fn bury_threads(&mut self, list: List, is_gone: impl Fn(&str) -> bool + Send + 'static) -> Result<()> {
-        self.bury(list, is_gone, None).await
-    }
-
-    /// Those that were fetched before a time of the forge, if one is given.
-    async fn bury(
-        &mut self,
-        list: List,
-        is_gone: impl Fn(&str) -> bool + Send + 'static,
-        fetched_before: Option<Timestamp>,
-    ) -> Result<()> {
-        let (project, engine) = (self.project.to_owned(), self.engine.clone());
-        let step = move || {
-            let (ledger, graph) = (engine.ledger(), engine.graph());
-            let mut gone = Vec::new();
-            let mut bereaved = BTreeSet::new();
-            for kind in list.kinds() {
-                for key in ledger.keys(&project, (*kind).into())? {
-                    if !is_gone(&key) {
-                        continue;
-                    }
-                    let items = ledger.thread(&project, &key)?;
-                    if fetched_before.is_some_and(|before| items.iter().any(|item| item.fetched_at > before)) {
-                        continue;
-                    }
-                    gone.extend(items.into_iter().map(|item| (item.project, item.kind, item.key)));
-                    let Some((kind, iid)) = number(&key) else { continue };
-                    let id = ThreadId { project: project.clone(), kind, iid };
-                    bereaved.extend(graph.mentioning(&NodeId::Thread(id))?);
-                }
-            }
-            let count = ledger.bury(&gone, Timestamp::now())?;
-            let still_there = bereaved.into_iter().filter(|item| item.0 == project && !gone.contains(item));
-            Ok((count, still_there.filter_map(|(_, _, key)| number(&key)).collect::<Vec<_>>()))
-        };
-        let (gone, bereaved) = self.engine.blocking(step).await?;
-        self.report.gone += gone;
-        self.bereaved.extend(bereaved);
-        Ok(())
     }
 
     fn explain(&self, error: ForgeError) -> Error {

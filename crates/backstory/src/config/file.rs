@@ -1,4 +1,6 @@
-//! The configuration file as it is written, and what must hold for it.
+//! What must hold for the configuration file.
+
+mod keys;
 
 use std::{
     collections::BTreeMap,
@@ -18,10 +20,13 @@ use backstory_engine::{
 };
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::SignedDuration;
-use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
 
+use self::keys::{
+    EmbeddingToml, FileToml, ForgeToml, LinksToml, LlmToml, RepositoriesToml, RerankToml, RetentionToml, SearchToml,
+    SyncToml, TokenToml, WeightsToml,
+};
 use super::{parse_address, wrong::Source};
 use crate::failure::{Failure, Result};
 
@@ -115,154 +120,6 @@ pub(super) struct Llm {
     pub(super) timeout: Duration,
     pub(super) max_tokens: u32,
     pub(super) daily_tokens: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileToml {
-    data_dir: Option<Spanned<String>>,
-    #[serde(default)]
-    forge: Vec<Spanned<ForgeToml>>,
-    #[serde(default)]
-    repositories: RepositoriesToml,
-    #[serde(default)]
-    embedding: EmbeddingToml,
-    #[serde(default)]
-    search: SearchToml,
-    llm: Option<LlmToml>,
-    #[serde(default)]
-    snapshots: SnapshotsToml,
-    #[serde(default)]
-    links: LinksToml,
-    #[serde(default)]
-    sync: SyncToml,
-    #[serde(default)]
-    redact: RedactToml,
-    #[serde(default)]
-    retention: RetentionToml,
-    #[serde(default)]
-    server: ServerToml,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForgeToml {
-    kind: Spanned<String>,
-    base_url: Spanned<String>,
-    token_env: Option<Spanned<String>>,
-    webhook_secret_env: Option<Spanned<String>>,
-    #[serde(default)]
-    projects: Vec<Spanned<String>>,
-    requests_per_second: Option<Spanned<u32>>,
-    confidential: Option<Spanned<bool>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RepositoriesToml {
-    allowed_hosts: Vec<Spanned<String>>,
-    include: Vec<Spanned<String>>,
-    exclude: Vec<Spanned<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct EmbeddingToml {
-    provider: Provider,
-    model: Option<Spanned<String>>,
-    base_url: Option<Spanned<String>>,
-    api_key_env: Option<Spanned<String>>,
-    dimension: Option<Spanned<usize>>,
-    threads: Option<Spanned<usize>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SearchToml {
-    profile: Profile,
-    weights: Option<Spanned<WeightsToml>>,
-    rerank: Option<RerankToml>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RerankToml {
-    model: Spanned<String>,
-    base_url: Spanned<String>,
-    api_key_env: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WeightsToml {
-    semantic: Option<f32>,
-    lexical: Option<f32>,
-    recency: Option<f32>,
-    importance: Option<f32>,
-    relationship: Option<f32>,
-    author: Option<f32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LlmToml {
-    provider: llm::Provider,
-    model: Spanned<String>,
-    base_url: Option<Spanned<String>>,
-    api_key_env: Option<Spanned<String>>,
-    timeout_seconds: Option<Spanned<u64>>,
-    max_tokens: Option<Spanned<u32>>,
-    daily_tokens: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SnapshotsToml {
-    keep: Option<Spanned<usize>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct LinksToml {
-    confidence: Option<Spanned<f32>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SyncToml {
-    every_minutes: Option<Spanned<u64>>,
-    reconcile_hours: Option<Spanned<u64>>,
-    full_days: Option<Spanned<u64>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RedactToml {
-    allow: Vec<Spanned<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RetentionToml {
-    days: Option<Spanned<u64>>,
-    commits: Option<Spanned<u64>>,
-    megabytes: Option<Spanned<u64>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ServerToml {
-    listen: Option<Spanned<String>>,
-    token_env: Option<Spanned<String>>,
-    tokens: Vec<TokenToml>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenToml {
-    env: Spanned<String>,
-    #[serde(default)]
-    scopes: Vec<Spanned<String>>,
 }
 
 impl File {

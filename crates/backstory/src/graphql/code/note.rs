@@ -1,0 +1,124 @@
+//! Design notes: passages that say why.
+
+use async_graphql::{Context, ID, Object, Result};
+use backstory_engine::model::{
+    code::{self, Content},
+    commit::Sha,
+    id::{NodeId, NoteSource},
+    message,
+    repository::HeadFile,
+};
+
+use super::{
+    super::{
+        loaders,
+        node::{Links, Node},
+        project::Project,
+    },
+    LineRange, commit_record, file_record,
+};
+/// A passage of a commit message, a comment or a document that says why.
+pub(crate) struct DesignNote {
+    project: String,
+    source: NoteSource,
+    line: u32,
+    links: Links,
+}
+
+impl DesignNote {
+    pub(crate) fn new(project: String, source: NoteSource, line: u32) -> Self {
+        let links = Links::of(NodeId::DesignNote { project: project.clone(), source: source.clone(), line });
+        Self { project, source, line, links }
+    }
+
+    /// Its lines, and its text or the content that has it.
+    async fn read(&self, ctx: &Context<'_>) -> Result<Option<(code::Lines, NoteText)>> {
+        let found = match &self.source {
+            NoteSource::Commit(sha) => {
+                commit_record(ctx, NodeId::commit(&self.project, sha), |_, record| {
+                    let notes = message::design_notes(&record.commit.message);
+                    let note = notes.into_iter().find(|note| note.first_line == self.line)?;
+                    Some((code::Lines::new(note.first_line, note.last_line), NoteText::Known(note.text)))
+                })
+                .await?
+            }
+            NoteSource::File(path) => file_record(ctx, &self.project, path, |_, file| self.in_file(file)).await?,
+        };
+        Ok(found.flatten())
+    }
+
+    fn in_file(&self, file: &HeadFile) -> Option<(code::Lines, NoteText)> {
+        match &file.analysis.as_ref()?.content {
+            Content::Code(code) => {
+                let note = code.explanations.iter().find(|note| note.lines.first == self.line)?;
+                Some((note.lines, NoteText::Known(note.text.clone())))
+            }
+            Content::Doc(doc) => {
+                let lines = doc.decision.as_ref()?.lines.unwrap_or(code::Lines::new(1, 1));
+                (lines.first == self.line).then_some((lines, NoteText::In(file.blob)))
+            }
+            Content::Text => None,
+        }
+    }
+}
+
+/// Where the text of a design note is.
+enum NoteText {
+    /// Here.
+    Known(String),
+    /// In a file's content.
+    In(Sha),
+}
+
+/// A passage of a commit message, a comment or a document that says why.
+#[Object]
+impl DesignNote {
+    /// Its reference, `acme/shop:src/a.rs~12`.
+    pub(crate) async fn id(&self) -> ID {
+        self.links.id().to_string().into()
+    }
+
+    /// Whether backstory has read it.
+    pub(crate) async fn known(&self, ctx: &Context<'_>) -> Result<bool> {
+        loaders::is_known(ctx, self.links.id().clone()).await
+    }
+
+    /// Its first line in what it stands in, from 1.
+    async fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// Its lines in what it stands in.
+    async fn lines(&self, ctx: &Context<'_>) -> Result<Option<LineRange>> {
+        Ok(self.read(ctx).await?.map(|(lines, _)| lines.into()))
+    }
+
+    /// What it says.
+    async fn text(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(match self.read(ctx).await? {
+            Some((_, NoteText::Known(text))) => Some(text),
+            Some((lines, NoteText::In(blob))) => {
+                Some(loaders::engine(ctx)?.lines_of(&self.project, blob, lines).await?)
+            }
+            None => None,
+        })
+    }
+
+    /// What it stands in: a commit, whose message it is of, or a file.
+    async fn source(&self) -> Node {
+        Node::from(match &self.source {
+            NoteSource::Commit(sha) => NodeId::commit(&self.project, sha),
+            NoteSource::File(path) => NodeId::file(&self.project, path),
+        })
+    }
+
+    /// The project it belongs to.
+    async fn project(&self) -> Project {
+        Project::new(self.project.clone())
+    }
+
+    #[graphql(flatten)]
+    async fn links(&self) -> &Links {
+        &self.links
+    }
+}
