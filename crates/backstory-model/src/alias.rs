@@ -333,6 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn those_who_are_named_beside_somebody_stay() {
+        let (aliases, alias) = known();
+        let address = address_of(&alias);
+        for (said, expected) in [
+            ("Cc: Bob <bob@x.org>, Al Ng <alice@example.com>", format!("Cc: Bob <bob@x.org>, {alias} <{address}>")),
+            ("Cc: Bob; Al Ng <alice@example.com>, Eve", format!("Cc: Bob; {alias} <{address}>, Eve")),
+            ("Cc: A <alice@example.com>, Al <alice@example.com>", {
+                format!("Cc: {alias} <{address}>, {alias} <{address}>")
+            }),
+            ("Cc: \"Ng, Alice\" <alice@example.com>", format!("Cc: {alias} <{address}>")),
+            ("Cc: <alice@example.com>, Bob <bob@x.org>", format!("Cc: <{address}>, Bob <bob@x.org>")),
+        ] {
+            assert_eq!(aliases.replace_text(said).as_deref(), Some(expected.as_str()), "{said}");
+            assert_eq!(aliases.replace_message(said).as_deref(), Some(expected.as_str()), "{said}");
+        }
+        let said = "Acked-by: Alice Ng <new@example.com> (the docs); Bob <bob@x.org>";
+        let expected = format!("Acked-by: {alias} <{address}> (the docs); Bob <bob@x.org>");
+        assert_eq!(aliases.replace_message(said), Some(expected));
+    }
+
+    #[test]
     fn identities_become_one() {
         let (aliases, alias) = known();
         let expected = json!({"key": address_of(&alias), "names": [alias]});
