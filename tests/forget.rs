@@ -286,6 +286,25 @@ fn a_person_becomes_an_alias_and_stays_one() {
     assert!(statements_with(&sandbox, ":alice>").len() > 10);
 }
 
+#[test]
+fn what_only_looks_like_somebody_stays() {
+    let forge = Forge::start();
+    // The name of a label too.
+    forge.join("security", "Sam Stone");
+    let cc = "Cc: Bob <bob@example.org>, Sam <security@users.noreply.github.com>";
+    let issue = forge.new_issue("acme/shop", "security", "security", cc);
+    let sandbox = Sandbox::synced(&forge);
+    let told = forget(&sandbox, "@security");
+    let alias = told["subject"].as_str().unwrap();
+    let labels = sandbox.run(&["show", "acme/shop#4", "--json"]).ok().json()["labels"].clone();
+    assert_eq!(labels, json!(["performance", "security"]));
+    let shown = sandbox.run(&["show", &issue, "--json"]).ok().json();
+    assert_eq!((&shown["title"], &shown["author"]), (&json!("security"), &json!(alias)), "{shown:#}");
+    let cc = format!("Cc: Bob <bob@example.org>, {alias} <{alias}@users.noreply.forgotten>");
+    assert!(shown.to_string().contains(&cc), "{shown:#}");
+    is_sound(&sandbox);
+}
+
 /// The shop, where Alice also wrote commits and is named in others and in files.
 fn shop_of_alice() -> Fixture {
     let mut shop = shop();
