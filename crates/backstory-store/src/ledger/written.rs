@@ -56,6 +56,32 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
     Ok(())
 }
 
+/// Removes what names somebody by one of these names in lower case, as a word of its own; says how many texts that were.
+pub(super) fn remove_naming(tx: &Transaction<'_>, names: &[String]) -> Result<u64, LedgerError> {
+    let mut naming = Vec::new();
+    let mut statement = tx.prepare("SELECT kind, subject, text FROM written")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get::<_, String>(2)?.to_lowercase();
+        if names.iter().any(|name| has_word(&text, name)) {
+            naming.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        }
+    }
+    for (kind, subject) in &naming {
+        tx.execute("DELETE FROM written WHERE kind = ?1 AND subject = ?2", [kind, subject])?;
+    }
+    Ok(naming.len() as u64)
+}
+
+/// Whether a text has a word, or several, that are not part of longer ones.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    !word.is_empty()
+        && text
+            .match_indices(word)
+            .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
+}
+
 impl Ledger {
     /// What was last written of a kind about an item that is seen.
     ///
