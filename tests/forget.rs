@@ -305,6 +305,26 @@ fn what_only_looks_like_somebody_stays() {
     is_sound(&sandbox);
 }
 
+#[test]
+fn somebody_whom_only_something_confidential_names_is_forgotten() {
+    let forge = Forge::start();
+    forge.join("mallorquin", "Xaverine Insider");
+    let issue =
+        forge.new_issue("acme/shop", "mallorquin", "The outage of the largest customer", "It must not be named.");
+    forge.set_confidential(&issue, true);
+    let sandbox = Sandbox::new(&forge);
+    sandbox.configure("confidential = true\n");
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "@mallorquin");
+    assert_eq!(told["removed"]["people"], 1, "{told:#}");
+    let shown = sandbox.run(&["show", &issue]).ok().stdout;
+    assert!(shown.contains(told["subject"].as_str().unwrap()) && !shown.contains("mallorquin"), "{shown}");
+    for text in ["mallorquin", "Xaverine"] {
+        assert_eq!(statements_with(&sandbox, text), Vec::<String>::new());
+    }
+    is_sound(&sandbox);
+}
+
 /// The shop, where Alice also wrote commits and is named in others and in files.
 fn shop_of_alice() -> Fixture {
     let mut shop = shop();

@@ -80,7 +80,8 @@ impl Engine {
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
         let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
-        let users = self.forge_users()?;
+        // Also those whom only something confidential names.
+        let users = self.for_work().forge_users()?;
         let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
         if user.is_none() && of_address.is_none() {
             return Ok(None);
@@ -127,7 +128,8 @@ impl Engine {
         }
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-        let users = self.forge_users()?;
+        // Whom nothing open names is linked with nothing that all may see.
+        let users = self.seeing(Sight::Open).forge_users()?;
         let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
         let people = merge(&users, &identities, &self.mailmap()?);
         // The smallest key of each person stands for all, unless they have an account.
@@ -151,10 +153,10 @@ impl Engine {
         Ok(())
     }
 
+    /// The users of the forges who are seen.
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
-        // Whom nothing open names is linked with nothing that all may see.
-        for item in self.seeing(Sight::Open).ledger().items_of(ItemKind::Person)? {
+        for item in self.ledger().items_of(ItemKind::Person)? {
             if let Item::Person(person) = self.parse(&item)? {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
