@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{commit::Sha, entity::ItemKind};
-use backstory_store::ledger::{Branches, Cursor, Ledger, LedgerError, NewItem, Page, RepositoryEntry, RunStatus};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId};
+use backstory_store::ledger::{
+    AuditAction, Branches, Cursor, Ledger, LedgerError, NewItem, NewMessage, Page, REMOVED_ANSWER, RepositoryEntry,
+    Role, RunStatus, Subject, Written,
+};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -161,4 +164,19 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
     ledger.remove_repository("acme/shop", at(3)).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
     assert_eq!(ledger.repositories().unwrap(), []);
+}
+
+fn first_issue() -> Subject {
+    Subject::Thread(ThreadId::issue("acme/shop", 1))
+}
+
+#[test]
+fn what_may_be_read_again_is_read_from_the_beginning() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    let mut page = page(vec![item(ItemKind::Issue, "#2", Some("#2"), "{}")]);
+    page.cursor = Some(("acme/shop".into(), ItemKind::Issue, Cursor { updated_at: at(100), id: 7 }));
+    ledger.commit(&page).unwrap();
+    assert!(ledger.undo_forget(&first_issue(), None, at(2)).unwrap());
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
 }

@@ -158,7 +158,8 @@ impl Ledger {
         Ok(subjects.iter().filter_map(key).collect())
     }
 
-    /// Takes an issue, merge request or project off the list, with a record of that; whether it was there.
+    /// Takes an issue, merge request or project off the list, with a record of that, and forgets where the lists of its
+    /// project stand, behind which is what did not change since; whether it was there.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -170,6 +171,7 @@ impl Ledger {
             tx.execute("DELETE FROM forgotten WHERE kind = ?1 AND subject = ?2", params![kind.as_str(), name])? > 0;
         if listed {
             record(&tx, AuditAction::Undo, kind, &name, reason, at)?;
+            tx.execute("DELETE FROM cursors WHERE project = ?1", [subject.project()])?;
         }
         tx.commit()?;
         Ok(listed)
