@@ -150,6 +150,9 @@ fn the_record_has_no_content() {
     for entry in listed.as_array_mut().unwrap() {
         entry["at"] = json!("TIME");
     }
+    let undone = sandbox.run(&["forget", "--list", "--action", "undo", "--json"]).ok().json();
+    assert_eq!((undone.as_array().unwrap().len(), &undone[0]["id"]), (1, &json!("2")), "{undone}");
+    assert_eq!(sandbox.run(&["forget", "--list", "--action", "retire"]).ok().stdout, "Nothing was forgotten.\n");
     let removed = listed[1]["counts"].clone();
     assert_eq!(removed["items"], 2, "{removed}");
     assert_eq!(

@@ -180,3 +180,21 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
     assert!(ledger.undo_forget(&first_issue(), None, at(2)).unwrap());
     assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
 }
+
+#[test]
+fn what_is_not_kept_does_not_bury_what_was_forgotten() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    for number in 0..1_003 {
+        let key = format!("#{number}");
+        ledger.commit(&page(vec![item(ItemKind::Issue, &key, Some(&key), "{}")])).unwrap();
+        let gone = [("acme/shop".to_owned(), ItemKind::Issue, key)];
+        ledger.retire("acme/shop", &gone, &[], &json!({"items": 1}), at(2)).unwrap();
+    }
+    let retired = ledger.audit(Some(AuditAction::Retire), None, 2_000).unwrap();
+    assert_eq!(retired.len(), 1_000, "the newest");
+    assert_eq!(ledger.audit(Some(AuditAction::Retire), Some(retired[0].id), 1).unwrap(), retired[1..2]);
+    let forgotten = ledger.audit(Some(AuditAction::Forget), None, 100).unwrap();
+    assert_eq!(forgotten.len(), 1);
+    assert_eq!(ledger.audit(None, Some(retired[999].id), 10).unwrap(), forgotten);
+}

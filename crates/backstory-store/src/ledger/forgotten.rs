@@ -103,6 +103,9 @@ pub enum AuditAction {
 }
 
 impl AuditAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Forget, Self::Undo, Self::Retire];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -250,15 +253,23 @@ impl Ledger {
         Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// What was forgotten or taken off the list, newest first, at most `limit`.
+    /// What was forgotten, taken off the list or is not kept any more, newest first, those before a number if one is
+    /// given, of one action if one is given, at most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, LedgerError> {
+    pub fn audit(
+        &self,
+        action: Option<AuditAction>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT {ENTRY} FROM audit ORDER BY id DESC LIMIT ?1"))?;
-        Ok(statement.query_map([to_i64(limit as u64)], entry)?.collect::<Result<_, _>>()?)
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3"
+        ))?;
+        let bounds = params![action.map(AuditAction::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
+        Ok(statement.query_map(bounds, entry)?.collect::<Result<_, _>>()?)
     }
 }
 
@@ -303,8 +314,7 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 // The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
-    let actions = [AuditAction::Forget, AuditAction::Undo, AuditAction::Retire];
-    let action = actions.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
+    let action = AuditAction::ALL.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
     let kind = ForgottenKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ForgottenKind::Thread);
     Ok(AuditEntry {
         id: row.get(0)?,

@@ -1,6 +1,7 @@
 //! `forget`
 
 use backstory_engine::forget::MAX_AUDIT;
+use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,7 +38,8 @@ Examples:
   backstory forget @user
   backstory forget @user@example.com
   backstory forget --undo group/project#12
-  backstory forget --list")]
+  backstory forget --list
+  backstory forget --list --action forget")]
 pub(super) struct Args {
     /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user or
     /// @user@example.com
@@ -49,12 +51,22 @@ pub(super) struct Args {
     /// Let the next sync read it again
     #[arg(long, conflicts_with = "list")]
     undo: bool,
-    /// List what was forgotten, and what is not kept any more, newest first
+    /// List what was forgotten, and what is not kept any more, the newest 100 first
     #[arg(long)]
     list: bool,
+    /// List only what was forgotten, what may be read again, or what is not kept any more
+    #[arg(long, requires = "list")]
+    action: Option<Action>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Action {
+    Forget,
+    Undo,
+    Retire,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +99,7 @@ struct Entry {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "forget", || Ok(())).await?;
-    let Some(reference) = &args.reference else { return list(session, &client, args.json).await };
+    let Some(reference) = &args.reference else { return list(session, &client, args).await };
     let variables = json!({ "ref": reference, "reason": args.reason });
     if args.undo {
         let Undone { undo_forget: entry } = client.run(Operation::named(FORGET, "UndoForget"), variables).await?;
@@ -160,10 +172,12 @@ fn parts(counts: &Value) -> Vec<String> {
     if told.is_empty() { vec!["there was nothing left of it".to_owned()] } else { told }
 }
 
-async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
-    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT })).await?;
+async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
+    let action = args.action.and_then(|action| action.to_possible_value());
+    let action = action.map(|action| action.get_name().to_uppercase());
+    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT, "action": action })).await?;
     let terminal = &session.terminal;
-    if json {
+    if args.json {
         return Ok(terminal.json(&audit)?);
     }
     if audit.is_empty() {
