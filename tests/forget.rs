@@ -122,6 +122,16 @@ fn what_is_left_somewhere_is_named() {
     assert_eq!(listed[0]["verified"], false, "{listed}");
     // It is forgotten all the same.
     assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+
+    // What it said is not known any more, so nobody can tell whether it is gone now.
+    forget(&sandbox, SECOND);
+    let verified = || sandbox.run(&["forget", "--list", "--json"]).ok().json()[0]["verified"].clone();
+    assert_eq!(verified(), false);
+    fs::remove_file(&stray).unwrap();
+    sandbox.run(&["forget", "--undo", SECOND]).ok();
+    sandbox.run(&["sync"]).ok();
+    forget(&sandbox, SECOND);
+    assert_eq!(verified(), true);
 }
 
 #[test]

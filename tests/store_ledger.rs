@@ -182,6 +182,27 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
 }
 
 #[test]
+fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
+    let ledger = Ledger::in_memory().unwrap();
+    let forget = |verified: Option<bool>| {
+        let audit = ledger.forget(&first_issue(), &[], None, at(1)).unwrap().audit;
+        ledger.end_forget(audit, &json!({"items": 0}), verified).unwrap();
+        ledger.audit(None, None, 1).unwrap().remove(0).verified
+    };
+    assert_eq!(forget(None), None);
+    assert_eq!(ledger.unfinished_forgets().unwrap(), Vec::<String>::new());
+    assert_eq!(forget(Some(false)), Some(false));
+    assert_eq!([forget(None), forget(None)], [Some(false); 2]);
+    assert_eq!(forget(Some(true)), Some(true));
+    assert_eq!(forget(None), None);
+    forget(Some(false));
+    ledger.undo_forget(&first_issue(), None, at(2)).unwrap();
+    assert_eq!(forget(None), None);
+    ledger.forget(&first_issue(), &[], None, at(3)).unwrap();
+    assert_eq!(ledger.unfinished_forgets().unwrap(), ["acme/shop#1"]);
+}
+
+#[test]
 fn what_is_not_kept_does_not_bury_what_was_forgotten() {
     let ledger = Ledger::in_memory().unwrap();
     ledger.forget(&first_issue(), &[], None, at(1)).unwrap();

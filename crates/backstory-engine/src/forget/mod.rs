@@ -109,7 +109,8 @@ impl Engine {
         reporter.phase("looking whether anything is left", None);
         let found = self.verify_forgotten(&subject, &texts).await?;
         let told = told(&subject, &removed, &texts, &found);
-        self.end_forget(&subject.to_string(), erased.audit, removed, &found).await?;
+        let is_telling = !texts.pieces.is_empty();
+        self.end_forget(&subject.to_string(), erased.audit, removed, &found, is_telling).await?;
         Ok(told)
     }
 
@@ -161,9 +162,18 @@ impl Engine {
         }))
     }
 
-    /// Records how it ended; an error if something is left.
-    async fn end_forget(&self, subject: &str, audit: i64, removed: Value, found: &Verification) -> Result<()> {
-        let verified = found.left.is_empty();
+    /// Records how it ended; an error if something is left. That nothing was found tells only something if all that is to
+    /// be looked for was still known.
+    async fn end_forget(
+        &self,
+        subject: &str,
+        audit: i64,
+        removed: Value,
+        found: &Verification,
+        is_telling: bool,
+    ) -> Result<()> {
+        let is_gone = found.left.is_empty();
+        let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
         self.ledger_step(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
         match found.left.first() {
             None => Ok(()),

@@ -133,7 +133,8 @@ pub struct AuditEntry {
     pub reason: Option<String>,
     /// How much was removed where: an object of counts.
     pub counts: Value,
-    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended.
+    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended, or nothing was
+    /// known any more that could be looked for.
     pub verified: Option<bool>,
 }
 
@@ -180,13 +181,19 @@ impl Ledger {
         Ok(listed)
     }
 
-    /// Records how forgetting ended: what was removed, and whether nothing was found any more.
+    /// Records how forgetting ended: what was removed, and whether nothing was found any more; `None` if that cannot be
+    /// told any more, so that something which was found the time before may still be there.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn end_forget(&self, audit: i64, counts: &Value, verified: bool) -> Result<(), LedgerError> {
+    pub fn end_forget(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
         self.lock().execute(
-            "UPDATE audit SET counts = ?2, verified = ?3 WHERE id = ?1",
+            "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
+                SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
+                WHERE earlier.subject = audit.subject AND earlier.id < audit.id
+                    AND (earlier.verified IS NOT NULL OR earlier.action = 'undo')
+                ORDER BY earlier.id DESC LIMIT 1))
+             WHERE id = ?1",
             params![audit, counts.to_string(), verified],
         )?;
         Ok(())
@@ -245,9 +252,11 @@ impl Ledger {
     pub fn unfinished_forgets(&self) -> Result<Vec<String>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT DISTINCT subject FROM audit AS begun WHERE action = 'forget' AND verified IS NULL AND NOT EXISTS (
+            // What ended has counts, also if it could not be verified.
+            "SELECT DISTINCT subject FROM audit AS begun
+             WHERE action = 'forget' AND verified IS NULL AND counts = '{}' AND NOT EXISTS (
                 SELECT 1 FROM audit AS ended WHERE ended.id > begun.id AND ended.subject = begun.subject
-                AND (ended.verified IS NOT NULL OR ended.action = 'undo'))
+                AND (ended.verified IS NOT NULL OR ended.counts <> '{}' OR ended.action = 'undo'))
              ORDER BY subject LIMIT ?1",
         )?;
         Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)

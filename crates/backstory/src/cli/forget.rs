@@ -184,19 +184,22 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
         return Ok(terminal.line("Nothing was forgotten.")?);
     }
     let row = |entry: &Entry| {
-        let removed = entry.counts.as_ref().map(|counts| parts(counts).join(", "));
+        let is_empty = |counts: &Value| counts.as_object().is_none_or(|counts| counts.is_empty());
+        let counts = entry.counts.as_ref().filter(|counts| entry.verified.is_some() || !is_empty(counts));
+        let removed = counts.map(|counts| parts(counts).join(", "));
         let verified = match (entry.action.as_str(), entry.verified) {
             ("undo" | "retire", _) => "",
             (_, Some(true)) => "yes",
             (_, Some(false)) => "no",
-            (_, None) => "not ended",
+            (_, None) if removed.is_none() => "not ended",
+            (_, None) => "not known",
         };
         vec![
             minute(entry.at),
             entry.action.clone(),
             plain(&entry.subject),
             verified.to_owned(),
-            removed.filter(|_| entry.action == "retire" || entry.verified.is_some()).unwrap_or_default(),
+            removed.unwrap_or_default(),
             plain(entry.reason.as_deref().unwrap_or_default()),
         ]
     };

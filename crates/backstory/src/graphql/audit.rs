@@ -23,7 +23,8 @@ pub(crate) struct AuditEntry {
     reason: Option<String>,
     /// How much was removed where: an object of counts.
     counts: Option<Json<Value>>,
-    /// Whether it was looked for afterwards and nothing was found; null if that has not ended.
+    /// Whether it was looked for afterwards and nothing was found; null if that has not ended, or nothing was known any
+    /// more that could be looked for.
     verified: Option<bool>,
 }
 
