@@ -104,7 +104,7 @@ impl Engine {
     pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
         let mut people: BTreeMap<String, String> = BTreeMap::new();
         for item in self.ledger().items_of(ItemKind::Person)? {
-            if let Item::Person(person) = self.parse(&item)? {
+            if let Ok(Item::Person(person)) = self.parse(&item) {
                 people.insert(person.username, item.key);
             }
         }
