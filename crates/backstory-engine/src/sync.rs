@@ -185,12 +185,11 @@ impl Engine {
             whole.iter().try_for_each(|project| ledger.note_synced(project, began, sight(project)))
         };
         self.ledger_step(note).await?;
-        failed.map_or(Ok(()), Err).and(read)?;
-        // Also what an earlier sync took out.
-        let lately = Timestamp::now() - CLEARED_EVERY;
-        if self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
-            Box::pin(self.clear_away(reporter)).await?;
-        } else if report.changes.total() + report.retired > 0 {
+        let read = failed.map_or(Ok(()), Err).and(read);
+        // Also what an earlier sync took out, and though a project cannot be read.
+        let is_cleared = Box::pin(self.clear_remains(reporter)).await;
+        read?;
+        if !is_cleared? && report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
@@ -221,11 +220,16 @@ impl Engine {
         Ok(())
     }
 
-    /// What left the ledger leaves the disk too.
-    async fn clear_away(&self, reporter: &Reporter) -> Result<()> {
+    /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
+    async fn clear_remains(&self, reporter: &Reporter) -> Result<bool> {
+        let lately = Timestamp::now() - CLEARED_EVERY;
+        if !self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
+            return Ok(false);
+        }
         self.ledger_step(|ledger| ledger.compact()).await?;
         self.renew_projections(reporter).await?;
-        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await
+        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await?;
+        Ok(true)
     }
 }
 

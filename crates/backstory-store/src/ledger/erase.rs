@@ -115,11 +115,17 @@ impl Ledger {
     /// Writes the file anew without the pages that were given back, and empties the log beside it.
     ///
     /// # Errors
-    /// SQLite refused; there may be no room.
+    /// SQLite refused; there may be no room, or somebody else may be reading what the log has.
     pub fn compact(&self) -> Result<(), LedgerError> {
         let connection = self.lock();
         connection.execute_batch("VACUUM")?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_busy {
+            let message =
+                "somebody else reads it, so the log beside it cannot be emptied; try again when they are done";
+            let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(busy, Some(message.to_owned())).into());
+        }
         connection.pragma_update(None, "secure_delete", "OFF")?;
         Ok(())
     }
@@ -242,5 +248,25 @@ pub(super) fn is_kept_out(connection: &Connection, project: &str, thread: Option
     match thread {
         Some(thread) => is_listed(connection, Thread, &format!("{project}{thread}")),
         None => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn the_log_is_not_taken_for_empty_while_somebody_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.sqlite");
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.lock().busy_timeout(std::time::Duration::ZERO).unwrap();
+        let reader = Connection::open(&path).unwrap();
+        reader.execute_batch("BEGIN; SELECT COUNT(*) FROM items").unwrap();
+        assert!(ledger.compact().unwrap_err().to_string().contains("somebody else reads it"));
+        reader.execute_batch("COMMIT").unwrap();
+        ledger.compact().unwrap();
     }
 }
