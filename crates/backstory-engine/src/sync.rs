@@ -344,6 +344,8 @@ impl Engine {
             }
         }
         // Also if nothing is new: an earlier sync may have ended before this.
+        let engine = self.clone();
+        self.blocking(move || engine.forget_left_identities()).await?;
         self.link_people().await?;
         self.catch_up(Some(reporter)).await?;
         failed.map_or(Ok(()), Err)

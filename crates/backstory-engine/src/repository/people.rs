@@ -15,6 +15,8 @@ use jiff::Timestamp;
 
 use crate::{Engine, error::Result};
 
+/// What notes in the ledger that there may be names that no commit has.
+const LEFT: &str = "left identities";
 /// Characters of the shortest name by which somebody is recognised.
 const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
@@ -43,6 +45,21 @@ impl Engine {
         }
         self.ledger().commit(&page)?;
         Ok(())
+    }
+
+    /// Notes that commits leave or are read again, so that names and addresses may be left that no commit has.
+    pub(super) fn note_left_identities(&self) -> Result<()> {
+        Ok(self.ledger().put_derived("", LEFT, b"true")?)
+    }
+
+    /// Forgets those that were noted, once every repository was read.
+    pub(crate) fn forget_left_identities(&self) -> Result<()> {
+        if self.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
+            return Ok(());
+        }
+        let _nobody_reads = self.reading();
+        self.forget_identities()?;
+        Ok(self.ledger().put_derived("", LEFT, b"false")?)
     }
 
     /// Forgets the names and addresses that no commit has any more, once a repository is gone.

@@ -253,6 +253,9 @@ impl Work<'_> {
         let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
+        if extent == Extent::Again {
+            self.engine.note_left_identities()?;
+        }
         let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
         names.sort_unstable();
@@ -276,9 +279,6 @@ impl Work<'_> {
         let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
-        if extent == Extent::Again || kept.is_some() {
-            self.engine.forget_identities()?;
-        }
         if let Some(head) = tips.get(default) {
             let times = self.engine.changed_at(self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
