@@ -338,6 +338,24 @@ fn somebody_whom_only_something_confidential_names_is_forgotten() {
     is_sound(&sandbox);
 }
 
+#[test]
+fn titles_of_commits_that_are_not_kept_have_aliases() {
+    let forge = Forge::start();
+    let mut repository = Fixture::new();
+    repository.write("src/cart.py", "def total():\n    return 0\n");
+    repository.commit("Merge pull request #12 from alice/cart");
+    repository.write("src/tax.py", "def tax():\n    return 2\n");
+    repository.commit("Add a tax");
+    let sandbox = Sandbox::new(&forge);
+    sandbox.configure("[retention]\ncommits = 1\n");
+    sandbox.run(&["sync"]).ok();
+    sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]).ok();
+    let told = forget(&sandbox, "@alice");
+    let why = sandbox.run(&["why", "acme/shop:src/cart.py:1", "--json"]).ok().json();
+    let alias = told["subject"].as_str().unwrap();
+    assert_eq!(why["origin"]["title"], format!("Merge pull request #12 from {alias}/cart"), "{why:#}");
+}
+
 /// The shop, where Alice also wrote commits and is named in others and in files.
 fn shop_of_alice() -> Fixture {
     let mut shop = shop();
