@@ -361,7 +361,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-fn forgotten(project: &str) -> Error {
+pub(crate) fn forgotten(project: &str) -> Error {
     let message = format!(
         "{project} was forgotten, so it is not read; take it out of the configuration, or let it be read again with \
          'backstory forget --undo {project}'"

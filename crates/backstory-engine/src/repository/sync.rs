@@ -21,7 +21,7 @@ use backstory_sources::git::{
     history::{HistoryOptions, Wanted, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry};
+use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry, Subject};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ use super::{
 use crate::{
     Engine,
     error::{Error, Result},
+    sync::forgotten,
     task::Reporter,
 };
 
@@ -98,6 +99,10 @@ impl Engine {
         cancel: &Cancel,
     ) -> Result<Report> {
         let _one_at_a_time = self.reading();
+        // It may have been forgotten while another sync was at work.
+        if self.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
+            return Err(forgotten(&entry.project));
+        }
         let mut work = Work {
             engine: self,
             project: &entry.project,
