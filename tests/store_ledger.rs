@@ -182,6 +182,67 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
 }
 
 #[test]
+fn an_answer_that_comes_late_is_not_kept() {
+    let ledger = Ledger::in_memory().unwrap();
+    let chat = ledger.add_chat(None, at(1)).unwrap();
+    ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
+    let names = PersonNames { id: "alice".into(), ..PersonNames::default() };
+    let (_, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
+    let asked = |text: &str| NewMessage { role: Role::User, text: text.into(), answer: None };
+    let answered = |reference: &str| {
+        let answer = json!({"citations": [{"id": reference, "author": "alice", "title": "alice"}], "standing": null});
+        NewMessage { role: Role::Assistant, text: "As @alice said".into(), answer: Some(answer.to_string().into()) }
+    };
+    let messages =
+        [asked("What of one?"), answered("acme/shop#1#note_3"), asked("What of 10?"), answered("acme/shop#10")];
+    ledger.add_messages(chat, &messages, 10, at(3)).unwrap();
+    let kept = ledger.messages(chat, 0, 10).unwrap();
+    let texts: Vec<&str> = kept.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, [REMOVED_ANSWER, REMOVED_ANSWER, "What of 10?", &format!("As @{alias} said")]);
+    let answers: Vec<_> = kept.iter().filter_map(|message| message.answer.as_deref()).collect();
+    let [answer] = answers[..] else { panic!("{answers:?}") };
+    let answer: serde_json::Value = serde_json::from_slice(answer).unwrap();
+    assert_eq!(answer["citations"][0], json!({"id": "acme/shop#10", "author": alias, "title": "alice"}));
+}
+
+#[test]
+fn what_a_model_writes_late_is_not_kept() {
+    let ledger = Ledger::in_memory().unwrap();
+    let written = |subject: &str, text: &str| Written {
+        kind: "summary".into(),
+        subject: subject.into(),
+        model: "test".into(),
+        prompt: 1,
+        input: [0; 32],
+        text: text.into(),
+        written_at: at(1),
+    };
+    let text_of = |subject: &str| ledger.written("summary", subject).unwrap().map(|written| written.text);
+    // Only a whole word is a name.
+    for (subject, text) in
+        [("acme/shop#1", "Al did it."), ("acme/shop#2", "It was also done."), ("acme/shop#3", "One.")]
+    {
+        ledger.keep_written(&written(subject, text)).unwrap();
+    }
+    let names = PersonNames { id: "al".into(), ..PersonNames::default() };
+    let (erased, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
+    assert_eq!((erased.written, text_of("acme/shop#1")), (1, None));
+    assert!(text_of("acme/shop#2").is_some() && text_of("acme/shop#3").is_some());
+
+    ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
+    ledger.forget(&Subject::Project("acme/cart".into()), &[], None, at(2)).unwrap();
+    for (subject, expected) in [
+        ("acme/shop#1", None),
+        ("acme/cart!3", None),
+        ("acme/cart@1111111111111111111111111111111111111111", None),
+        ("acme/shop#10", Some(format!("@{alias} asked."))),
+    ] {
+        ledger.keep_written(&written(subject, "@al asked.")).unwrap();
+        assert_eq!(text_of(subject), expected, "{subject}");
+    }
+}
+
+#[test]
 fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
     let ledger = Ledger::in_memory().unwrap();
     let forget = |verified: Option<bool>| {

@@ -227,7 +227,8 @@ fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
     Ok(concerned.len() as u64)
 }
 
-fn stands_on(answer: &Value, subject: &Subject) -> bool {
+/// Whether an answer stands on it.
+pub(super) fn stands_on(answer: &Value, subject: &Subject) -> bool {
     let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
     let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
     references.any(|reference| subject.has(reference))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use backstory_model::id::ThreadId;
+use backstory_model::id::{NodeId, ThreadId};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
@@ -313,6 +313,19 @@ pub(super) fn record(
         params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason],
     )?;
     Ok(tx.last_insert_rowid())
+}
+
+/// The issues, merge requests and projects that are on the list.
+pub(super) fn listed(connection: &Connection) -> Result<Vec<Subject>, LedgerError> {
+    let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    let subject = |(kind, subject): (String, String)| match subject.parse() {
+        _ if kind == ForgottenKind::Project.as_str() => Some(Subject::Project(subject)),
+        Ok(NodeId::Thread(thread)) => Some(Subject::Thread(thread)),
+        _ => None,
+    };
+    Ok(rows.into_iter().filter_map(subject).collect())
 }
 
 pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {

@@ -1,10 +1,11 @@
 //! What language models wrote, and how many tokens it took.
 
-use backstory_model::{entity::ItemKind, id::NodeId, written::WrittenKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::WrittenKind};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde_json::Value;
 
-use super::{Ledger, LedgerError, time, to_i64};
+use super::{Ledger, LedgerError, forgotten, time, to_i64};
 
 /// Days whose tokens stay on record.
 const KEPT_DAYS: usize = 400;
@@ -73,6 +74,14 @@ pub(super) fn remove_naming(tx: &Transaction<'_>, names: &[String]) -> Result<u6
     Ok(naming.len() as u64)
 }
 
+/// What was written, in words or as JSON, with aliases for those who have them; `None` if it names nobody of them.
+fn aliased(aliases: &Aliases, text: &str) -> Option<String> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut json) => (aliases.replace(&mut json) > 0).then(|| json.to_string()),
+        Err(_) => aliases.replace_text(text),
+    }
+}
+
 /// Whether a text has a word, or several, that are not part of longer ones.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -115,12 +124,19 @@ impl Ledger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Keeps what was written, in place of what was written before.
+    /// Keeps what was written, in place of what was written before; not if it is about something that was forgotten
+    /// meanwhile. People who were have their aliases.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn keep_written(&self, written: &Written) -> Result<(), LedgerError> {
-        self.lock().execute(
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if forgotten::listed(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
+            return Ok(());
+        }
+        let text = aliased(&self.aliases(), &written.text);
+        tx.execute(
             "INSERT OR REPLACE INTO written (kind, subject, model, prompt, input, text, written_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
@@ -129,10 +145,11 @@ impl Ledger {
                 written.model,
                 written.prompt,
                 written.input,
-                written.text,
+                text.as_deref().unwrap_or(&written.text),
                 written.written_at.as_millisecond()
             ],
         )?;
+        tx.commit()?;
         Ok(())
     }
 
