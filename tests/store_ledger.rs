@@ -170,6 +170,11 @@ fn first_issue() -> Subject {
     Subject::Thread(ThreadId::issue("acme/shop", 1))
 }
 
+fn person(id: u64, username: &str) -> NewItem {
+    let payload = json!({"id": id, "name": username, "username": username}).to_string();
+    NewItem { project: String::new(), ..item(ItemKind::Person, &id.to_string(), None, &payload) }
+}
+
 #[test]
 fn what_may_be_read_again_is_read_from_the_beginning() {
     let ledger = Ledger::in_memory().unwrap();
@@ -179,6 +184,28 @@ fn what_may_be_read_again_is_read_from_the_beginning() {
     ledger.commit(&page).unwrap();
     assert!(ledger.undo_forget(&first_issue(), None, at(2)).unwrap());
     assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
+}
+
+#[test]
+fn people_whom_only_something_forgotten_names_are_left_out() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.commit(&page(vec![person(4, "dave")])).unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    let by = |id: u64, username: &str| json!({"author": {"id": id, "username": username}}).to_string();
+    let request = json!({"author": {"id": 2, "username": "bob"}, "approved_by": ["carol"]}).to_string();
+    ledger
+        .commit(&page(vec![
+            item(ItemKind::Issue, "#1", Some("#1"), &by(1, "alice")),
+            item(ItemKind::Discussion, "#1~a", Some("#1"), &by(4, "dave")),
+            item(ItemKind::MergeRequest, "!1", Some("!1"), &request),
+            person(1, "alice"),
+            person(2, "bob"),
+            person(3, "carol"),
+            person(4, "dave"),
+        ]))
+        .unwrap();
+    assert_eq!(ledger.keys("", ItemKind::Person).unwrap(), ["2", "3", "4"]);
+    assert_eq!(ledger.keys("acme/shop", ItemKind::Issue).unwrap(), Vec::<String>::new());
 }
 
 #[test]

@@ -6,8 +6,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, bury,
+    Ledger, LedgerError, NewItem, bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
+    people,
     repositories::drop_repository,
     retired, snapshots, unpacked,
 };
@@ -234,10 +235,21 @@ pub(super) fn stands_on(answer: &Value, subject: &Subject) -> bool {
     references.any(|reference| subject.has(reference))
 }
 
-/// Whether there is anything that is not to be taken in.
-pub(super) fn keeps_out(connection: &Connection) -> Result<bool, LedgerError> {
-    let mut statement = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?;
-    Ok(statement.query_row([], |row| row.get(0))?)
+/// What is taken in of the items of a page: without what was forgotten, and those whom only that names.
+pub(super) fn kept_of<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a NewItem>, LedgerError> {
+    let keeps_out: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?
+        .query_row([], |row| row.get(0))?;
+    let mut kept = Vec::with_capacity(items.len());
+    for item in items {
+        if !keeps_out || !is_kept_out(tx, &item.project, item.thread.as_deref())? {
+            kept.push(item);
+        }
+    }
+    if kept.len() < items.len() {
+        people::leave_strangers_out(tx, &mut kept)?;
+    }
+    Ok(kept)
 }
 
 /// Whether something is not to be taken in: it, or the project that has it.
