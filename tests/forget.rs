@@ -122,6 +122,16 @@ fn what_is_left_somewhere_is_named() {
     assert_eq!(listed[0]["verified"], false, "{listed}");
     // It is forgotten all the same.
     assert_eq!(sandbox.run(&["show", SECOND]).code, 1);
+
+    // What it said is not known any more, so nobody can tell whether it is gone now.
+    forget(&sandbox, SECOND);
+    let verified = || sandbox.run(&["forget", "--list", "--json"]).ok().json()[0]["verified"].clone();
+    assert_eq!(verified(), false);
+    fs::remove_file(&stray).unwrap();
+    sandbox.run(&["forget", "--undo", SECOND]).ok();
+    sandbox.run(&["sync"]).ok();
+    forget(&sandbox, SECOND);
+    assert_eq!(verified(), true);
 }
 
 #[test]
@@ -150,6 +160,9 @@ fn the_record_has_no_content() {
     for entry in listed.as_array_mut().unwrap() {
         entry["at"] = json!("TIME");
     }
+    let undone = sandbox.run(&["forget", "--list", "--action", "undo", "--json"]).ok().json();
+    assert_eq!((undone.as_array().unwrap().len(), &undone[0]["id"]), (1, &json!("2")), "{undone}");
+    assert_eq!(sandbox.run(&["forget", "--list", "--action", "retire"]).ok().stdout, "Nothing was forgotten.\n");
     let removed = listed[1]["counts"].clone();
     assert_eq!(removed["items"], 2, "{removed}");
     assert_eq!(
@@ -284,6 +297,63 @@ fn a_person_becomes_an_alias_and_stays_one() {
     assert_eq!(undone, format!("{alias} may be read again; 'backstory sync --full' does it\n"));
     sandbox.run(&["sync", "--full"]).ok();
     assert!(statements_with(&sandbox, ":alice>").len() > 10);
+}
+
+#[test]
+fn what_only_looks_like_somebody_stays() {
+    let forge = Forge::start();
+    // The name of a label too.
+    forge.join("security", "Sam Stone");
+    let cc = "Cc: Bob <bob@example.org>, Sam <security@users.noreply.github.com>";
+    let issue = forge.new_issue("acme/shop", "security", "security", cc);
+    let sandbox = Sandbox::synced(&forge);
+    let told = forget(&sandbox, "@security");
+    let alias = told["subject"].as_str().unwrap();
+    let labels = sandbox.run(&["show", "acme/shop#4", "--json"]).ok().json()["labels"].clone();
+    assert_eq!(labels, json!(["performance", "security"]));
+    let shown = sandbox.run(&["show", &issue, "--json"]).ok().json();
+    assert_eq!((&shown["title"], &shown["author"]), (&json!("security"), &json!(alias)), "{shown:#}");
+    let cc = format!("Cc: Bob <bob@example.org>, {alias} <{alias}@users.noreply.forgotten>");
+    assert!(shown.to_string().contains(&cc), "{shown:#}");
+    is_sound(&sandbox);
+}
+
+#[test]
+fn somebody_whom_only_something_confidential_names_is_forgotten() {
+    let forge = Forge::start();
+    forge.join("mallorquin", "Xaverine Insider");
+    let issue =
+        forge.new_issue("acme/shop", "mallorquin", "The outage of the largest customer", "It must not be named.");
+    forge.set_confidential(&issue, true);
+    let sandbox = Sandbox::new(&forge);
+    sandbox.configure("confidential = true\n");
+    sandbox.run(&["sync"]).ok();
+    let told = forget(&sandbox, "@mallorquin");
+    assert_eq!(told["removed"]["people"], 1, "{told:#}");
+    let shown = sandbox.run(&["show", &issue]).ok().stdout;
+    assert!(shown.contains(told["subject"].as_str().unwrap()) && !shown.contains("mallorquin"), "{shown}");
+    for text in ["mallorquin", "Xaverine"] {
+        assert_eq!(statements_with(&sandbox, text), Vec::<String>::new());
+    }
+    is_sound(&sandbox);
+}
+
+#[test]
+fn titles_of_commits_that_are_not_kept_have_aliases() {
+    let forge = Forge::start();
+    let mut repository = Fixture::new();
+    repository.write("src/cart.py", "def total():\n    return 0\n");
+    repository.commit("Merge pull request #12 from alice/cart");
+    repository.write("src/tax.py", "def tax():\n    return 2\n");
+    repository.commit("Add a tax");
+    let sandbox = Sandbox::new(&forge);
+    sandbox.configure("[retention]\ncommits = 1\n");
+    sandbox.run(&["sync"]).ok();
+    sandbox.run(&["add", &repository.path().display().to_string(), "--name", "acme/shop"]).ok();
+    let told = forget(&sandbox, "@alice");
+    let why = sandbox.run(&["why", "acme/shop:src/cart.py:1", "--json"]).ok().json();
+    let alias = told["subject"].as_str().unwrap();
+    assert_eq!(why["origin"]["title"], format!("Merge pull request #12 from {alias}/cart"), "{why:#}");
 }
 
 /// The shop, where Alice also wrote commits and is named in others and in files.

@@ -77,6 +77,21 @@ fn the_oldest_closed_threads_leave_until_a_project_fits() {
 }
 
 #[test]
+fn what_left_leaves_the_disk_though_another_project_cannot_be_read() {
+    let forge = large_forge();
+    let sandbox = kept(&forge);
+    let configuration = sandbox.path().join("backstory.toml");
+    let usual = std::fs::read_to_string(&configuration).unwrap();
+    let both = usual.replace("[\"acme/shop\"]", "[\"acme/nothing\", \"acme/shop\"]");
+    std::fs::write(&configuration, both).unwrap();
+    let refused = sandbox.run(&["sync"]);
+    assert!(refused.code != 0 && refused.stderr.contains("acme/nothing"), "{refused:?}");
+    assert!(!is_there(&sandbox, "acme/shop#1") && is_there(&sandbox, "acme/shop!5"));
+    assert!(retirements(&sandbox)[0]["counts"]["cleared"].is_number(), "{:#?}", retirements(&sandbox));
+    assert!(!is_on_disk(&sandbox.data(), "The first quokka 12 "));
+}
+
+#[test]
 fn what_does_not_fit_any_more_leaves_and_comes_back() {
     let forge = Forge::start();
     let sandbox = kept(&forge);

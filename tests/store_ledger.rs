@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{commit::Sha, entity::ItemKind};
-use backstory_store::ledger::{Branches, Cursor, Ledger, LedgerError, NewItem, Page, RepositoryEntry, RunStatus};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId};
+use backstory_store::ledger::{
+    AuditAction, Branches, Cursor, Ledger, LedgerError, NewItem, NewMessage, Page, REMOVED_ANSWER, RepositoryEntry,
+    Role, RunStatus, Subject, Written,
+};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -161,4 +164,146 @@ fn adding_and_indexing_a_repository_do_not_undo_each_other() {
     ledger.remove_repository("acme/shop", at(3)).unwrap();
     ledger.record_indexed("acme/shop", &tips, at(4)).unwrap();
     assert_eq!(ledger.repositories().unwrap(), []);
+}
+
+fn first_issue() -> Subject {
+    Subject::Thread(ThreadId::issue("acme/shop", 1))
+}
+
+fn person(id: u64, username: &str) -> NewItem {
+    let payload = json!({"id": id, "name": username, "username": username}).to_string();
+    NewItem { project: String::new(), ..item(ItemKind::Person, &id.to_string(), None, &payload) }
+}
+
+#[test]
+fn what_may_be_read_again_is_read_from_the_beginning() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    let mut page = page(vec![item(ItemKind::Issue, "#2", Some("#2"), "{}")]);
+    page.cursor = Some(("acme/shop".into(), ItemKind::Issue, Cursor { updated_at: at(100), id: 7 }));
+    ledger.commit(&page).unwrap();
+    assert!(ledger.undo_forget(&first_issue(), None, at(2)).unwrap());
+    assert_eq!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap(), None);
+}
+
+#[test]
+fn people_whom_only_something_forgotten_names_are_left_out() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.commit(&page(vec![person(4, "dave")])).unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    let by = |id: u64, username: &str| json!({"author": {"id": id, "username": username}}).to_string();
+    let request = json!({"author": {"id": 2, "username": "bob"}, "approved_by": ["carol"]}).to_string();
+    ledger
+        .commit(&page(vec![
+            item(ItemKind::Issue, "#1", Some("#1"), &by(1, "alice")),
+            item(ItemKind::Discussion, "#1~a", Some("#1"), &by(4, "dave")),
+            item(ItemKind::MergeRequest, "!1", Some("!1"), &request),
+            person(1, "alice"),
+            person(2, "bob"),
+            person(3, "carol"),
+            person(4, "dave"),
+        ]))
+        .unwrap();
+    assert_eq!(ledger.keys("", ItemKind::Person).unwrap(), ["2", "3", "4"]);
+    assert_eq!(ledger.keys("acme/shop", ItemKind::Issue).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn an_answer_that_comes_late_is_not_kept() {
+    let ledger = Ledger::in_memory().unwrap();
+    let chat = ledger.add_chat(None, at(1)).unwrap();
+    ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
+    let names = PersonNames { id: "alice".into(), ..PersonNames::default() };
+    let (_, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
+    let asked = |text: &str| NewMessage { role: Role::User, text: text.into(), answer: None };
+    let answered = |reference: &str| {
+        let answer = json!({"citations": [{"id": reference, "author": "alice", "title": "alice"}], "standing": null});
+        NewMessage { role: Role::Assistant, text: "As @alice said".into(), answer: Some(answer.to_string().into()) }
+    };
+    let messages =
+        [asked("What of one?"), answered("acme/shop#1#note_3"), asked("What of 10?"), answered("acme/shop#10")];
+    ledger.add_messages(chat, &messages, 10, at(3)).unwrap();
+    let kept = ledger.messages(chat, 0, 10).unwrap();
+    let texts: Vec<&str> = kept.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, [REMOVED_ANSWER, REMOVED_ANSWER, "What of 10?", &format!("As @{alias} said")]);
+    let answers: Vec<_> = kept.iter().filter_map(|message| message.answer.as_deref()).collect();
+    let [answer] = answers[..] else { panic!("{answers:?}") };
+    let answer: serde_json::Value = serde_json::from_slice(answer).unwrap();
+    assert_eq!(answer["citations"][0], json!({"id": "acme/shop#10", "author": alias, "title": "alice"}));
+}
+
+#[test]
+fn what_a_model_writes_late_is_not_kept() {
+    let ledger = Ledger::in_memory().unwrap();
+    let written = |subject: &str, text: &str| Written {
+        kind: "summary".into(),
+        subject: subject.into(),
+        model: "test".into(),
+        prompt: 1,
+        input: [0; 32],
+        text: text.into(),
+        written_at: at(1),
+    };
+    let text_of = |subject: &str| ledger.written("summary", subject).unwrap().map(|written| written.text);
+    // Only a whole word is a name.
+    for (subject, text) in
+        [("acme/shop#1", "Al did it."), ("acme/shop#2", "It was also done."), ("acme/shop#3", "One.")]
+    {
+        ledger.keep_written(&written(subject, text)).unwrap();
+    }
+    let names = PersonNames { id: "al".into(), ..PersonNames::default() };
+    let (erased, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
+    assert_eq!((erased.written, text_of("acme/shop#1")), (1, None));
+    assert!(text_of("acme/shop#2").is_some() && text_of("acme/shop#3").is_some());
+
+    ledger.forget(&first_issue(), &[], None, at(2)).unwrap();
+    ledger.forget(&Subject::Project("acme/cart".into()), &[], None, at(2)).unwrap();
+    for (subject, expected) in [
+        ("acme/shop#1", None),
+        ("acme/cart!3", None),
+        ("acme/cart@1111111111111111111111111111111111111111", None),
+        ("acme/shop#10", Some(format!("@{alias} asked."))),
+    ] {
+        ledger.keep_written(&written(subject, "@al asked.")).unwrap();
+        assert_eq!(text_of(subject), expected, "{subject}");
+    }
+}
+
+#[test]
+fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
+    let ledger = Ledger::in_memory().unwrap();
+    let forget = |verified: Option<bool>| {
+        let audit = ledger.forget(&first_issue(), &[], None, at(1)).unwrap().audit;
+        ledger.end_forget(audit, &json!({"items": 0}), verified).unwrap();
+        ledger.audit(None, None, 1).unwrap().remove(0).verified
+    };
+    assert_eq!(forget(None), None);
+    assert_eq!(ledger.unfinished_forgets().unwrap(), Vec::<String>::new());
+    assert_eq!(forget(Some(false)), Some(false));
+    assert_eq!([forget(None), forget(None)], [Some(false); 2]);
+    assert_eq!(forget(Some(true)), Some(true));
+    assert_eq!(forget(None), None);
+    forget(Some(false));
+    ledger.undo_forget(&first_issue(), None, at(2)).unwrap();
+    assert_eq!(forget(None), None);
+    ledger.forget(&first_issue(), &[], None, at(3)).unwrap();
+    assert_eq!(ledger.unfinished_forgets().unwrap(), ["acme/shop#1"]);
+}
+
+#[test]
+fn what_is_not_kept_does_not_bury_what_was_forgotten() {
+    let ledger = Ledger::in_memory().unwrap();
+    ledger.forget(&first_issue(), &[], None, at(1)).unwrap();
+    for number in 0..1_003 {
+        let key = format!("#{number}");
+        ledger.commit(&page(vec![item(ItemKind::Issue, &key, Some(&key), "{}")])).unwrap();
+        let gone = [("acme/shop".to_owned(), ItemKind::Issue, key)];
+        ledger.retire("acme/shop", &gone, &[], &json!({"items": 1}), at(2)).unwrap();
+    }
+    let retired = ledger.audit(Some(AuditAction::Retire), None, 2_000).unwrap();
+    assert_eq!(retired.len(), 1_000, "the newest");
+    assert_eq!(ledger.audit(Some(AuditAction::Retire), Some(retired[0].id), 1).unwrap(), retired[1..2]);
+    let forgotten = ledger.audit(Some(AuditAction::Forget), None, 100).unwrap();
+    assert_eq!(forgotten.len(), 1);
+    assert_eq!(ledger.audit(None, Some(retired[999].id), 10).unwrap(), forgotten);
 }

@@ -181,12 +181,11 @@ impl Engine {
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began));
         self.ledger_step(note).await?;
-        failed.map_or(Ok(()), Err).and(read)?;
-        // Also what an earlier sync took out.
-        let lately = Timestamp::now() - CLEARED_EVERY;
-        if self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
-            Box::pin(self.clear_away(reporter)).await?;
-        } else if report.changes.total() + report.retired > 0 {
+        let read = failed.map_or(Ok(()), Err).and(read);
+        // Also what an earlier sync took out, and though a project cannot be read.
+        let is_cleared = Box::pin(self.clear_remains(reporter)).await;
+        read?;
+        if !is_cleared? && report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
             self.index().optimize().await?;
         }
@@ -217,11 +216,16 @@ impl Engine {
         Ok(())
     }
 
-    /// What left the ledger leaves the disk too.
-    async fn clear_away(&self, reporter: &Reporter) -> Result<()> {
+    /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
+    async fn clear_remains(&self, reporter: &Reporter) -> Result<bool> {
+        let lately = Timestamp::now() - CLEARED_EVERY;
+        if !self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
+            return Ok(false);
+        }
         self.ledger_step(|ledger| ledger.compact()).await?;
         self.renew_projections(reporter).await?;
-        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await
+        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await?;
+        Ok(true)
     }
 }
 
@@ -336,6 +340,8 @@ impl Engine {
             }
         }
         // Also if nothing is new: an earlier sync may have ended before this.
+        let engine = self.clone();
+        self.blocking(move || engine.forget_left_identities()).await?;
         self.link_people().await?;
         self.catch_up(Some(reporter)).await?;
         failed.map_or(Ok(()), Err)
@@ -351,7 +357,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-fn forgotten(project: &str) -> Error {
+pub(crate) fn forgotten(project: &str) -> Error {
     let message = format!(
         "{project} was forgotten, so it is not read; take it out of the configuration, or let it be read again with \
          'backstory forget --undo {project}'"

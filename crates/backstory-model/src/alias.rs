@@ -25,6 +25,9 @@ const SHORTEST_WORD: usize = 3;
 const BLOCK: usize = 64;
 /// Longest user name, name or address that is looked for, in bytes.
 const LONGEST: usize = 255;
+/// Where user names stand alone: who wrote what an answer cites, and those who approved a merge request. Any other text may
+/// be the same word by chance.
+const USERNAMES: [&str; 2] = ["author", "approved_by"];
 
 /// Aliases by keyed hash, and the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,8 +136,8 @@ impl Aliases {
     }
 
     /// Replaces people wherever a forge names them: profiles and references by all that they are, user names that stand
-    /// alone, names and addresses of commits, and mentions and addresses in texts. Says how many that were. Doing it again
-    /// changes nothing.
+    /// alone where nothing else stands, names and addresses of commits, and mentions and addresses in texts. Says how many
+    /// that were. Doing it again changes nothing.
     pub fn replace(&self, json: &mut Value) -> u64 {
         self.replace_in(json, true)
     }
@@ -145,7 +148,7 @@ impl Aliases {
         }
         match json {
             Value::String(text) => {
-                let alone = self.alone(text, names).map(str::to_owned);
+                let alone = full_name(text).and_then(|_| self.of_name(text)).map(str::to_owned);
                 replace_with(text, |text| alone.or_else(|| self.replace_text(text)))
             }
             Value::Array(values) => values.iter_mut().map(|value| self.replace_in(value, names)).sum(),
@@ -159,15 +162,28 @@ impl Aliases {
                     }
                 }
                 let signed = self.replace_signature(map);
-                let inner = map.iter_mut().map(|(name, value)| match value {
-                    Value::String(text) if name == "message" => replace_with(text, |text| self.replace_message(text)),
-                    Value::Array(words) if name == "identifiers" => self.leave_out(words),
-                    value => self.replace_in(value, names),
+                let inner = map.iter_mut().map(|(name, value)| match (name.as_str(), value) {
+                    ("message", Value::String(text)) => replace_with(text, |text| self.replace_message(text)),
+                    ("identifiers", Value::Array(words)) => self.leave_out(words),
+                    (name, value) if names && USERNAMES.contains(&name) => self.replace_usernames(value),
+                    (_, value) => self.replace_in(value, names),
                 });
                 signed + inner.sum::<u64>()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
+    }
+
+    /// Replaces a user name, or those of a list.
+    fn replace_usernames(&self, json: &mut Value) -> u64 {
+        if let Value::Array(values) = json {
+            return values.iter_mut().map(|value| self.replace_usernames(value)).sum();
+        }
+        let Some(alias) = json.as_str().and_then(|username| self.of(username)) else {
+            return self.replace_in(json, true);
+        };
+        *json = json!(alias);
+        1
     }
 
     /// Takes words of names out of those that a commit touches; which of them stood together is not known any more.
@@ -178,14 +194,6 @@ impl Aliases {
             !is_long(word) || (self.of(word).is_none() && self.of(&as_word(word)).is_none())
         });
         (before - words.len()) as u64
-    }
-
-    /// The alias for a text that is nothing but a name.
-    fn alone(&self, text: &str, names: bool) -> Option<&str> {
-        if text.contains(' ') {
-            return full_name(text).and_then(|_| self.of_name(text));
-        }
-        self.of(text).filter(|_| names)
     }
 
     /// Who wrote a commit, who made it, who tagged it.
@@ -266,6 +274,7 @@ mod tests {
         let mut json = json!({
             "author": {"id": 13, "username": "Alice", "web_url": "https://x/alice"}, "approved_by": ["alice", "bob"],
             "body": "@alice, ask @alice-b. cc (@ALICE). mail@alice.example is none, alice neither", "title": "about alice",
+            "state": "alice", "labels": ["alice", {"name": "alice"}], "source_branch": "Alice",
         });
         assert_eq!(aliases.replace(&mut json), 3);
         assert_eq!(json["author"]["username"], alias.as_str());
@@ -276,6 +285,8 @@ mod tests {
             format!("@{alias}, ask @alice-b. cc (@{alias}). mail@alice.example is none, alice neither")
         );
         assert_eq!(json["title"], "about alice");
+        assert_eq!((&json["state"], &json["source_branch"]), (&json!("alice"), &json!("Alice")));
+        assert_eq!(json["labels"], json!(["alice", {"name": "alice"}]));
         let once = json.clone();
         assert_eq!(aliases.replace(&mut json), 0);
         assert_eq!(json, once);
@@ -330,6 +341,27 @@ mod tests {
         let text = "written by Alice Ng <alice@example.com> and 12+alice@users.noreply.github.com";
         let address = address_of(&alias);
         assert_eq!(aliases.replace_text(text), Some(format!("written by {alias} <{address}> and {address}")));
+    }
+
+    #[test]
+    fn those_who_are_named_beside_somebody_stay() {
+        let (aliases, alias) = known();
+        let address = address_of(&alias);
+        for (said, expected) in [
+            ("Cc: Bob <bob@x.org>, Al Ng <alice@example.com>", format!("Cc: Bob <bob@x.org>, {alias} <{address}>")),
+            ("Cc: Bob; Al Ng <alice@example.com>, Eve", format!("Cc: Bob; {alias} <{address}>, Eve")),
+            ("Cc: A <alice@example.com>, Al <alice@example.com>", {
+                format!("Cc: {alias} <{address}>, {alias} <{address}>")
+            }),
+            ("Cc: \"Ng, Alice\" <alice@example.com>", format!("Cc: {alias} <{address}>")),
+            ("Cc: <alice@example.com>, Bob <bob@x.org>", format!("Cc: <{address}>, Bob <bob@x.org>")),
+        ] {
+            assert_eq!(aliases.replace_text(said).as_deref(), Some(expected.as_str()), "{said}");
+            assert_eq!(aliases.replace_message(said).as_deref(), Some(expected.as_str()), "{said}");
+        }
+        let said = "Acked-by: Alice Ng <new@example.com> (the docs); Bob <bob@x.org>";
+        let expected = format!("Acked-by: {alias} <{address}> (the docs); Bob <bob@x.org>");
+        assert_eq!(aliases.replace_message(said), Some(expected));
     }
 
     #[test]

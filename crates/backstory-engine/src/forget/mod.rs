@@ -14,7 +14,7 @@ use backstory_model::{
     entity::ItemKind,
     id::{NodeId, ThreadId},
 };
-use backstory_store::ledger::{AuditEntry, Erased, Subject};
+use backstory_store::ledger::{AuditAction, AuditEntry, Erased, Subject};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -68,11 +68,7 @@ impl Engine {
                     Target::Kept(subject) => ledger.undo_forget(subject, reason, now)?,
                     Target::Person(username) => ledger.undo_forget_person(username, reason, now)?,
                 };
-                if let (true, Target::Kept(subject)) = (undone, &target) {
-                    // What did not change since is behind the cursors.
-                    ledger.reset_cursors(subject.project())?;
-                }
-                Ok(if undone { ledger.audit(1)?.pop() } else { None })
+                Ok(if undone { ledger.audit(Some(AuditAction::Undo), None, 1)?.pop() } else { None })
             })
             .await?;
         if is_person && undone.is_some() {
@@ -84,12 +80,18 @@ impl Engine {
         })
     }
 
-    /// What was forgotten or taken off the list, newest first, at most `limit`.
+    /// What was forgotten, taken off the list or is not kept any more, newest first, those before a number if one is
+    /// given, of one action if one is given, at most `limit`.
     ///
     /// # Errors
     /// The ledger cannot be read.
-    pub async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>> {
-        self.ledger_step(move |ledger| ledger.audit(limit.min(MAX_AUDIT))).await
+    pub async fn audit(
+        &self,
+        action: Option<AuditAction>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>> {
+        self.ledger_step(move |ledger| ledger.audit(action, before, limit.min(MAX_AUDIT))).await
     }
 
     async fn forget(&self, subject: Subject, reason: Option<String>, reporter: &Reporter) -> Result<Value> {
@@ -107,7 +109,8 @@ impl Engine {
         reporter.phase("looking whether anything is left", None);
         let found = self.verify_forgotten(&subject, &texts).await?;
         let told = told(&subject, &removed, &texts, &found);
-        self.end_forget(&subject.to_string(), erased.audit, removed, &found).await?;
+        let is_telling = !texts.pieces.is_empty();
+        self.end_forget(&subject.to_string(), erased.audit, removed, &found, is_telling).await?;
         Ok(told)
     }
 
@@ -159,9 +162,18 @@ impl Engine {
         }))
     }
 
-    /// Records how it ended; an error if something is left.
-    async fn end_forget(&self, subject: &str, audit: i64, removed: Value, found: &Verification) -> Result<()> {
-        let verified = found.left.is_empty();
+    /// Records how it ended; an error if something is left. That nothing was found tells only something if all that is to
+    /// be looked for was still known.
+    async fn end_forget(
+        &self,
+        subject: &str,
+        audit: i64,
+        removed: Value,
+        found: &Verification,
+        is_telling: bool,
+    ) -> Result<()> {
+        let is_gone = found.left.is_empty();
+        let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
         self.ledger_step(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
         match found.left.first() {
             None => Ok(()),

@@ -64,7 +64,8 @@ impl Engine {
             },
             "also_in": [], "stays": STAYS,
         });
-        self.end_forget(&alias, erased.audit, removed, &found).await?;
+        // Of somebody who was forgotten before only the name is known by which they were called now.
+        self.end_forget(&alias, erased.audit, removed, &found, erased.people > 0).await?;
         Ok(told)
     }
 

@@ -17,10 +17,15 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Bytes of a piece of text that is looked for afterwards.
+/// Characters of a piece of text that is looked for afterwards; one that is a syllable or a word counts as
+/// [`SYLLABLE`].
 const PIECE: usize = 24;
 /// Fewest letters of a piece: it must be found nowhere by chance.
 const LETTERS: usize = 14;
+/// How many letters a character of the scripts of East Asia stands for.
+const SYLLABLE: usize = 3;
+/// The first of those.
+const FIRST_SYLLABLE: char = '\u{2e80}';
 /// Pieces that are looked for elsewhere before, so that enough are left,
 const CANDIDATES: usize = 64;
 /// and those that are looked for afterwards.
@@ -99,7 +104,7 @@ impl Engine {
     pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
         let mut people: BTreeMap<String, String> = BTreeMap::new();
         for item in self.ledger().items_of(ItemKind::Person)? {
-            if let Item::Person(person) = self.parse(&item)? {
+            if let Ok(Item::Person(person)) = self.parse(&item) {
                 people.insert(person.username, item.key);
             }
         }
@@ -245,16 +250,36 @@ fn windows_of(json: &Value, windows: &mut Vec<String>) {
 
 /// The first piece after a place that begins a word and is written the same in every file: no quotes, no line ends.
 fn window(text: &str, from: usize) -> Option<String> {
-    let bytes = text.as_bytes();
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
-    let begins_word = |at: usize| at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-    let piece =
-        (from..bytes.len().saturating_sub(PIECE - 1)).filter(|at| begins_word(*at)).map(|at| &bytes[at..at + PIECE]);
-    let telling = |piece: &&[u8]| {
-        let letters = piece.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-        piece.iter().all(is_plain) && letters >= LETTERS && piece[0].is_ascii_alphanumeric() && piece.contains(&b' ')
-    };
-    piece.filter(|piece| telling(piece)).find_map(|piece| String::from_utf8(piece.to_vec()).ok())
+    let from = text.ceil_char_boundary(from);
+    let mut before = text[..from].chars().next_back();
+    text[from..].char_indices().find_map(|(at, first)| {
+        let is_in_word = before.replace(first).is_some_and(char::is_alphanumeric) && !is_syllable(first);
+        if first.is_alphanumeric() && !is_in_word { piece(&text[from + at..]) } else { None }
+    })
+}
+
+/// The piece that a text begins with, if it tells what it is of.
+fn piece(text: &str) -> Option<String> {
+    let (mut size, mut letters, mut is_of_words) = (0, 0, false);
+    for (at, c) in text.char_indices() {
+        if size >= PIECE {
+            return (letters >= LETTERS && is_of_words).then(|| text[..at].to_owned());
+        }
+        let is_plain = matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '<' | '>' | '&');
+        if !is_plain && !c.is_alphanumeric() {
+            return None;
+        }
+        let weight = if is_syllable(c) { SYLLABLE } else { 1 };
+        size += weight;
+        letters += if c.is_alphabetic() { weight } else { 0 };
+        // Words are apart where they are not written with syllables.
+        is_of_words |= c == ' ' || is_syllable(c);
+    }
+    (size >= PIECE && letters >= LETTERS && is_of_words).then(|| text.to_owned())
+}
+
+fn is_syllable(c: char) -> bool {
+    c >= FIRST_SYLLABLE && c.is_alphabetic()
 }
 
 /// Shows every string, of which some are user names.
@@ -273,4 +298,26 @@ fn spread(mut all: Vec<String>, most: usize) -> Vec<String> {
     all.retain(|piece| seen.insert(piece.clone()));
     let step = all.len().div_ceil(most).max(1);
     all.into_iter().step_by(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_begin_a_word_and_tell_what_they_are_of() {
+        for (text, from, expected) in [
+            ("The order tables outgrew MySQL by far", 0, Some("The order tables outgrew")),
+            ("The order tables outgrew MySQL by far", 5, Some("tables outgrew MySQL by ")),
+            ("say \"hello\" to the quiet neighbours there", 0, Some("to the quiet neighbours ")),
+            ("Заявки не должны теряться при сбое", 1, Some("не должны теряться при с")),
+            ("每晚的报表会锁定订单表几分钟", 0, Some("每晚的报表会锁定")),
+            ("每晚的报表，会锁定订单表几分钟", 4, Some("会锁定订单表几分")),
+            ("0123456789 0123456789 0123456789", 0, None),
+            ("averyveryveryverylongidentifier", 0, None),
+            ("too short", 0, None),
+        ] {
+            assert_eq!(window(text, from).as_deref(), expected, "{text}");
+        }
+    }
 }

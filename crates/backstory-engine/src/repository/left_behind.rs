@@ -19,6 +19,9 @@ impl Work<'_> {
     /// reaches any more.
     pub(super) fn retire_commits(&mut self, kept: &HashSet<Sha>, stored: &HashSet<Sha>) -> Result<()> {
         let left: BTreeSet<Sha> = stored.difference(kept).copied().collect();
+        if !left.is_empty() {
+            self.engine.note_left_identities()?;
+        }
         let gone: Vec<_> =
             left.iter().map(|sha| (self.project.to_owned(), ItemKind::Commit, sha.to_string())).collect();
         let names: Vec<String> = left.iter().take(NAMED).map(|sha| format!("{}@{sha}", self.project)).collect();

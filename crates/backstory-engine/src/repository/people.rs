@@ -15,6 +15,8 @@ use jiff::Timestamp;
 
 use crate::{Engine, error::Result};
 
+/// What notes in the ledger that there may be names that no commit has.
+const LEFT: &str = "left identities";
 /// Characters of the shortest name by which somebody is recognised.
 const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
@@ -43,6 +45,21 @@ impl Engine {
         }
         self.ledger().commit(&page)?;
         Ok(())
+    }
+
+    /// Notes that commits leave or are read again, so that names and addresses may be left that no commit has.
+    pub(super) fn note_left_identities(&self) -> Result<()> {
+        Ok(self.ledger().put_derived("", LEFT, b"true")?)
+    }
+
+    /// Forgets those that were noted, once every repository was read.
+    pub(crate) fn forget_left_identities(&self) -> Result<()> {
+        if self.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
+            return Ok(());
+        }
+        let _nobody_reads = self.reading();
+        self.forget_identities()?;
+        Ok(self.ledger().put_derived("", LEFT, b"false")?)
     }
 
     /// Forgets the names and addresses that no commit has any more, once a repository is gone.
@@ -80,7 +97,8 @@ impl Engine {
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
         let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
-        let users = self.forge_users()?;
+        // Also those whom only something confidential names.
+        let users = self.for_work().forge_users()?;
         let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
         if user.is_none() && of_address.is_none() {
             return Ok(None);
@@ -127,7 +145,8 @@ impl Engine {
         }
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-        let users = self.forge_users()?;
+        // Whom nothing open names is linked with nothing that all may see.
+        let users = self.seeing(Sight::Open).forge_users()?;
         let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
         let people = merge(&users, &identities, &self.mailmap()?);
         // The smallest key of each person stands for all, unless they have an account.
@@ -151,10 +170,10 @@ impl Engine {
         Ok(())
     }
 
+    /// The users of the forges who are seen.
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
-        // Whom nothing open names is linked with nothing that all may see.
-        for item in self.seeing(Sight::Open).ledger().items_of(ItemKind::Person)? {
+        for item in self.ledger().items_of(ItemKind::Person)? {
             if let Item::Person(person) = self.parse(&item)? {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });

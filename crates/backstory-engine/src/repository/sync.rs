@@ -21,7 +21,7 @@ use backstory_sources::git::{
     history::{HistoryOptions, Wanted, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry};
+use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry, Subject};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -36,6 +36,7 @@ use super::{
 use crate::{
     Engine,
     error::{Error, Result},
+    sync::forgotten,
     task::Reporter,
 };
 
@@ -98,6 +99,10 @@ impl Engine {
         cancel: &Cancel,
     ) -> Result<Report> {
         let _one_at_a_time = self.reading();
+        // It may have been forgotten while another sync was at work.
+        if self.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
+            return Err(forgotten(&entry.project));
+        }
         let mut work = Work {
             engine: self,
             project: &entry.project,
@@ -253,6 +258,9 @@ impl Work<'_> {
         let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
+        if extent == Extent::Again {
+            self.engine.note_left_identities()?;
+        }
         let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
         names.sort_unstable();
@@ -276,9 +284,6 @@ impl Work<'_> {
         let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
-        if extent == Extent::Again || kept.is_some() {
-            self.engine.forget_identities()?;
-        }
         if let Some(head) = tips.get(default) {
             let times = self.engine.changed_at(self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();

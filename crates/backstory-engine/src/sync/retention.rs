@@ -3,14 +3,14 @@
 //! sync. The oldest ones leave if a project is too large; a list of their keys, times and sizes tells when there is room
 //! again, and that they need not be fetched until then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use backstory_model::{
     entity::{Item, ItemKind, State},
     id::ThreadKind,
 };
 use backstory_sources::forge::{Client, ThreadListing};
-use backstory_store::ledger::Retired;
+use backstory_store::ledger::{Retired, StoredItem};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -22,6 +22,8 @@ use crate::{Engine, error::Result, settings::Forge, task::Reporter};
 
 /// Most threads that a record names.
 const NAMED: usize = 100;
+/// Threads that are read at once.
+const BATCH: usize = 500;
 /// How often threads for which there is room are fetched, since one may have become larger than it was.
 const ROUNDS: usize = 3;
 
@@ -157,26 +159,36 @@ impl Engine {
     fn closed(&self, project: &str, sizes: &BTreeMap<Option<String>, u64>) -> Result<Vec<Closed>> {
         let mut closed = Vec::new();
         for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
-            for stored in self.ledger().unchanged_since(project, kind, Timestamp::MAX)? {
-                let (Some((kind, iid)), Some(updated_at)) = (number(&stored.key), stored.updated_at) else { continue };
-                if !self.is_closed(&stored)? {
-                    continue;
+            let mut after = None;
+            loop {
+                let batch = self.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
+                let Some(last) = batch.last() else { break };
+                after = Some(last.key.clone());
+                for stored in batch.into_iter().filter(|stored| self.is_closed(stored)) {
+                    let (Some((kind, iid)), Some(updated_at)) = (number(&stored.key), stored.updated_at) else {
+                        continue;
+                    };
+                    let bytes = sizes.get(&Some(stored.key.clone())).copied().unwrap_or(0);
+                    let of = Retired { thread: stored.key, updated_at, bytes };
+                    closed.push(Closed { of, kind, iid, is_there: true });
                 }
-                let bytes = sizes.get(&Some(stored.key.clone())).copied().unwrap_or(0);
-                let of = Retired { thread: stored.key, updated_at, bytes };
-                closed.push(Closed { of, kind, iid, is_there: true });
             }
         }
         Ok(closed)
     }
 
-    fn is_closed(&self, stored: &backstory_store::ledger::StoredItem) -> Result<bool> {
-        let state = match self.parse(stored)? {
-            Item::Issue(issue) => issue.thread.state,
-            Item::MergeRequest(request) => request.thread.state,
-            _ => return Ok(false),
+    /// Whether a thread is closed or merged. One that cannot be read stays, and keeps no others from leaving.
+    fn is_closed(&self, stored: &StoredItem) -> bool {
+        let state = match self.parse(stored) {
+            Ok(Item::Issue(issue)) => issue.thread.state,
+            Ok(Item::MergeRequest(request)) => request.thread.state,
+            Ok(_) => return false,
+            Err(error) => {
+                tracing::warn!(%error, "whether it is kept cannot be told");
+                return false;
+            }
         };
-        Ok(matches!(state, State::Closed | State::Merged))
+        matches!(state, State::Closed | State::Merged)
     }
 
     /// Says how many objects that were.
@@ -184,7 +196,7 @@ impl Engine {
         let mut old = Vec::new();
         for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
             for stored in self.ledger().unchanged_since(project, kind, horizon)? {
-                if self.is_closed(&stored)? {
+                if self.is_closed(&stored) {
                     old.push(stored.key);
                 }
             }
@@ -206,8 +218,9 @@ impl Engine {
             let items = self.ledger().thread(project, key)?.into_iter();
             gone.extend(items.map(|item| (item.project, item.kind, item.key)));
         }
+        let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
         let people = self.people_only_in(|item| {
-            item.project == project && item.thread.as_ref().is_some_and(|thread| threads.contains(thread))
+            item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
         })?;
         let counts = json!({
             "items": gone.len(), "people": people.len(), "threads": threads.len(),

@@ -95,7 +95,8 @@ impl Engine {
             Some(alias) => alias.to_owned(),
             None => self.clean_text(author.name.as_bytes()),
         };
-        Ok((author, self.clean_text(title.as_bytes())))
+        let title = self.clean_text(title.as_bytes());
+        Ok((author, aliases.replace_message(&title).unwrap_or(title)))
     }
 
     /// From the lines to the commits that wrote most of them, and on from there.

@@ -77,26 +77,30 @@ impl Aliases {
         let alias = self.of_address(&text[from..to])?;
         let address = address_of(alias);
         let name = text[after..from].strip_suffix('<').filter(|_| text[to..].starts_with('>'));
-        let begins = name.and_then(|before| self.name_before(before));
+        let begins = name.and_then(|_| self.name_before(&text[..from - 1], after));
         Some(match begins {
-            Some(begins) => (after + begins, to, format!("{alias} <{address}")),
+            Some(begins) => (begins, to, format!("{alias} <{address}")),
             None => (from, to, address),
         })
     }
 
-    /// Where the name begins that a text ends in: all of the value of a trailer, else the most words that are a known name.
-    fn name_before(&self, text: &str) -> Option<usize> {
+    /// Where the name begins that a text ends in, behind what is done: in the value of a trailer all that stands after
+    /// others, else the most words that are a known name.
+    fn name_before(&self, text: &str, done: usize) -> Option<usize> {
         let line = text.rfind('\n').map_or(0, |at| at + 1);
         let name = text.trim_end();
-        if let Some(value) = text.get(line..name.len()).and_then(value_of) {
-            return Some(name.len() - value.len()).filter(|_| !value.is_empty());
-        }
-        let words = name[line.min(name.len())..].split_inclusive(char::is_whitespace).rev();
-        let begins = words.take(WORDS).scan(name.len(), |begins, word| {
-            *begins -= word.len();
-            Some(*begins)
-        });
-        begins.filter(|begins| self.of_name(&name[*begins..]).is_some()).last()
+        let begins = match text.get(line..name.len()).and_then(value_of) {
+            Some(value) => name.len() - last_name(value).len(),
+            None => {
+                let words = name[line.max(done).min(name.len())..].split_inclusive(char::is_whitespace).rev();
+                let begins = words.take(WORDS).scan(name.len(), |begins, word| {
+                    *begins -= word.len();
+                    Some(*begins)
+                });
+                begins.filter(|begins| self.of_name(&name[*begins..]).is_some()).last()?
+            }
+        };
+        (done..name.len()).contains(&begins).then_some(begins)
     }
 
     /// `Reviewed-by: Alice Ng`, also of several.
@@ -110,10 +114,10 @@ impl Aliases {
                 let name = name.trim().trim_start_matches('@');
                 let alias = self.of(name).or_else(|| self.of_name(name));
                 changed |= alias.is_some();
-                match alias {
-                    Some(alias) if !address.is_empty() => format!("{alias} <{}>", address_of(alias)),
-                    Some(alias) => alias.to_owned(),
-                    None => one.to_owned(),
+                match (alias, address.split_once('>')) {
+                    (Some(alias), Some((_, rest))) => format!("{alias} <{}>{rest}", address_of(alias)),
+                    (Some(alias), None) => alias.to_owned(),
+                    (None, _) => one.to_owned(),
                 }
             })
             .collect();
@@ -132,6 +136,14 @@ impl Aliases {
         let name = line.strip_prefix("  ")?.trim_end().strip_suffix(':')?;
         Some(format!("  {}:", self.of(name)?))
     }
+}
+
+/// The last name of a list, which may be quoted.
+fn last_name(list: &str) -> &str {
+    if let Some(quoted) = list.strip_suffix('"') {
+        return &list[quoted.rfind('"').unwrap_or(0)..];
+    }
+    list.rsplit(['>', ',', ';']).next().unwrap_or_default().trim_start()
 }
 
 /// The value of a trailer that names people.

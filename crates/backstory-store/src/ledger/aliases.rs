@@ -19,7 +19,7 @@ use super::{
     Ledger, LedgerError, NewItem, RawItem, StoredItem, bury, chats,
     erase::Erased,
     forgotten::{AuditAction, ForgottenKind, record},
-    raw, to_i64, unpack, upsert,
+    raw, to_i64, unpack, upsert, written,
 };
 
 /// Items that are rewritten at once.
@@ -63,10 +63,8 @@ impl Ledger {
         let mut erased = Erased { audit, ..Erased::default() };
         rewrite_items(&tx, &aliases, at, &mut erased)?;
         let called = [&names.id].into_iter().chain(&names.addresses).chain(&names.names);
-        for name in called {
-            let naming = "DELETE FROM written WHERE instr(lower(text), lower(?1)) > 0";
-            erased.written += tx.execute(naming, [name])? as u64;
-        }
+        let called: Vec<String> = called.map(|name| name.to_lowercase()).collect();
+        erased.written = written::remove_naming(&tx, &called)?;
         erased.messages = chats::rewrite(&tx, &aliases)?;
         tx.commit()?;
         self.know(aliases);

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::{COMPRESSOR, Ledger, LedgerError, time, to_i64, unpacked};
+use super::{COMPRESSOR, Ledger, LedgerError, REMOVED_ANSWER, erase::stands_on, forgotten, time, to_i64, unpacked};
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,8 @@ impl Ledger {
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
     /// conversation, or it would have more than `most` messages. If whoever asks sees what is confidential, and there is
-    /// any, only such may see the conversation from now on.
+    /// any, only such may see the conversation from now on. Where an answer stands on something that was forgotten
+    /// meanwhile, [`REMOVED_ANSWER`] takes the place of it and its question; people who were have their aliases.
     ///
     /// # Errors
     /// Nothing is added.
@@ -144,7 +145,7 @@ impl Ledger {
             )?;
         }
         let mut number = last;
-        for message in messages {
+        for message in without_forgotten(&tx, messages, &self.aliases())? {
             number += 1;
             let packed = message.answer.as_ref().map(|json| COMPRESSOR.with_borrow_mut(|packer| packer.compress(json)));
             let packed = packed.transpose().map_err(|error| damaged(chat, &error))?;
@@ -186,6 +187,34 @@ impl Ledger {
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
         Ok(self.lock().execute(&format!("DELETE FROM chats WHERE id = ?1 {}", self.veil()), [id])? > 0)
     }
+}
+
+/// Messages as they are stored: without the answers that stand on something that was forgotten, and their questions, and
+/// with aliases for people who were.
+fn without_forgotten(
+    tx: &Transaction<'_>,
+    messages: &[NewMessage],
+    aliases: &Aliases,
+) -> Result<Vec<NewMessage>, LedgerError> {
+    let (subjects, mut kept) = (forgotten::listed(tx)?, messages.to_vec());
+    for at in 0..kept.len() {
+        let Some(json) = &kept[at].answer else { continue };
+        let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();
+        if subjects.iter().any(|subject| stands_on(&answer, subject)) {
+            kept[at] = NewMessage { text: REMOVED_ANSWER.to_owned(), answer: None, ..kept[at] };
+            if let Some(question) = kept[..at].last_mut().filter(|before| before.role == Role::User) {
+                question.text = REMOVED_ANSWER.to_owned();
+            }
+        } else if aliases.replace(&mut answer) > 0 {
+            kept[at].answer = Some(answer.to_string().into_bytes());
+        }
+    }
+    for message in &mut kept {
+        if let Some(text) = aliases.replace_text(&message.text) {
+            message.text = text;
+        }
+    }
+    Ok(kept)
 }
 
 /// Gives people their aliases in everything that was said; says how many messages changed.

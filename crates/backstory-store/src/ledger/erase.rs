@@ -6,8 +6,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, bury,
+    Ledger, LedgerError, NewItem, bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
+    people,
     repositories::drop_repository,
     retired, snapshots, unpacked,
 };
@@ -115,11 +116,17 @@ impl Ledger {
     /// Writes the file anew without the pages that were given back, and empties the log beside it.
     ///
     /// # Errors
-    /// SQLite refused; there may be no room.
+    /// SQLite refused; there may be no room, or somebody else may be reading what the log has.
     pub fn compact(&self) -> Result<(), LedgerError> {
         let connection = self.lock();
         connection.execute_batch("VACUUM")?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_busy {
+            let message =
+                "somebody else reads it, so the log beside it cannot be emptied; try again when they are done";
+            let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(busy, Some(message.to_owned())).into());
+        }
         connection.pragma_update(None, "secure_delete", "OFF")?;
         Ok(())
     }
@@ -221,16 +228,28 @@ fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
     Ok(concerned.len() as u64)
 }
 
-fn stands_on(answer: &Value, subject: &Subject) -> bool {
+/// Whether an answer stands on it.
+pub(super) fn stands_on(answer: &Value, subject: &Subject) -> bool {
     let citations = answer["citations"].as_array().into_iter().flatten().map(|citation| &citation["id"]);
     let mut references = citations.chain([&answer["standing"]["id"]]).filter_map(Value::as_str);
     references.any(|reference| subject.has(reference))
 }
 
-/// Whether there is anything that is not to be taken in.
-pub(super) fn keeps_out(connection: &Connection) -> Result<bool, LedgerError> {
-    let mut statement = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?;
-    Ok(statement.query_row([], |row| row.get(0))?)
+/// What is taken in of the items of a page: without what was forgotten, and those whom only that names.
+pub(super) fn kept_of<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a NewItem>, LedgerError> {
+    let keeps_out: bool = tx
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?
+        .query_row([], |row| row.get(0))?;
+    let mut kept = Vec::with_capacity(items.len());
+    for item in items {
+        if !keeps_out || !is_kept_out(tx, &item.project, item.thread.as_deref())? {
+            kept.push(item);
+        }
+    }
+    if kept.len() < items.len() {
+        people::leave_strangers_out(tx, &mut kept)?;
+    }
+    Ok(kept)
 }
 
 /// Whether something is not to be taken in: it, or the project that has it.
@@ -242,5 +261,25 @@ pub(super) fn is_kept_out(connection: &Connection, project: &str, thread: Option
     match thread {
         Some(thread) => is_listed(connection, Thread, &format!("{project}{thread}")),
         None => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn the_log_is_not_taken_for_empty_while_somebody_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.sqlite");
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.lock().busy_timeout(std::time::Duration::ZERO).unwrap();
+        let reader = Connection::open(&path).unwrap();
+        reader.execute_batch("BEGIN; SELECT COUNT(*) FROM items").unwrap();
+        assert!(ledger.compact().unwrap_err().to_string().contains("somebody else reads it"));
+        reader.execute_batch("COMMIT").unwrap();
+        ledger.compact().unwrap();
     }
 }

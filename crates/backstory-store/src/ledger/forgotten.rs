@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use backstory_model::id::ThreadId;
+use backstory_model::id::{NodeId, ThreadId};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
@@ -103,6 +103,9 @@ pub enum AuditAction {
 }
 
 impl AuditAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Forget, Self::Undo, Self::Retire];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -130,7 +133,8 @@ pub struct AuditEntry {
     pub reason: Option<String>,
     /// How much was removed where: an object of counts.
     pub counts: Value,
-    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended.
+    /// Whether it was looked for afterwards and nothing was found; `None` if that was not done or not ended, or nothing was
+    /// known any more that could be looked for.
     pub verified: Option<bool>,
 }
 
@@ -158,7 +162,8 @@ impl Ledger {
         Ok(subjects.iter().filter_map(key).collect())
     }
 
-    /// Takes an issue, merge request or project off the list, with a record of that; whether it was there.
+    /// Takes an issue, merge request or project off the list, with a record of that, and forgets where the lists of its
+    /// project stand, behind which is what did not change since; whether it was there.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -170,18 +175,25 @@ impl Ledger {
             tx.execute("DELETE FROM forgotten WHERE kind = ?1 AND subject = ?2", params![kind.as_str(), name])? > 0;
         if listed {
             record(&tx, AuditAction::Undo, kind, &name, reason, at)?;
+            tx.execute("DELETE FROM cursors WHERE project = ?1", [subject.project()])?;
         }
         tx.commit()?;
         Ok(listed)
     }
 
-    /// Records how forgetting ended: what was removed, and whether nothing was found any more.
+    /// Records how forgetting ended: what was removed, and whether nothing was found any more; `None` if that cannot be
+    /// told any more, so that something which was found the time before may still be there.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn end_forget(&self, audit: i64, counts: &Value, verified: bool) -> Result<(), LedgerError> {
+    pub fn end_forget(&self, audit: i64, counts: &Value, verified: Option<bool>) -> Result<(), LedgerError> {
         self.lock().execute(
-            "UPDATE audit SET counts = ?2, verified = ?3 WHERE id = ?1",
+            "UPDATE audit SET counts = ?2, verified = COALESCE(?3, (
+                SELECT NULLIF(earlier.verified, 1) FROM audit AS earlier
+                WHERE earlier.subject = audit.subject AND earlier.id < audit.id
+                    AND (earlier.verified IS NOT NULL OR earlier.action = 'undo')
+                ORDER BY earlier.id DESC LIMIT 1))
+             WHERE id = ?1",
             params![audit, counts.to_string(), verified],
         )?;
         Ok(())
@@ -240,23 +252,33 @@ impl Ledger {
     pub fn unfinished_forgets(&self) -> Result<Vec<String>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
-            "SELECT DISTINCT subject FROM audit AS begun WHERE action = 'forget' AND verified IS NULL AND NOT EXISTS (
+            // What ended has counts, also if it could not be verified.
+            "SELECT DISTINCT subject FROM audit AS begun
+             WHERE action = 'forget' AND verified IS NULL AND counts = '{}' AND NOT EXISTS (
                 SELECT 1 FROM audit AS ended WHERE ended.id > begun.id AND ended.subject = begun.subject
-                AND (ended.verified IS NOT NULL OR ended.action = 'undo'))
+                AND (ended.verified IS NOT NULL OR ended.counts <> '{}' OR ended.action = 'undo'))
              ORDER BY subject LIMIT ?1",
         )?;
         Ok(statement.query_map([MOST_UNFINISHED], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// What was forgotten or taken off the list, newest first, at most `limit`.
+    /// What was forgotten, taken off the list or is not kept any more, newest first, those before a number if one is
+    /// given, of one action if one is given, at most `limit`.
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, LedgerError> {
+    pub fn audit(
+        &self,
+        action: Option<AuditAction>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("SELECT {ENTRY} FROM audit ORDER BY id DESC LIMIT ?1"))?;
-        Ok(statement.query_map([to_i64(limit as u64)], entry)?.collect::<Result<_, _>>()?)
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3"
+        ))?;
+        let bounds = params![action.map(AuditAction::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
+        Ok(statement.query_map(bounds, entry)?.collect::<Result<_, _>>()?)
     }
 }
 
@@ -293,6 +315,19 @@ pub(super) fn record(
     Ok(tx.last_insert_rowid())
 }
 
+/// The issues, merge requests and projects that are on the list.
+pub(super) fn listed(connection: &Connection) -> Result<Vec<Subject>, LedgerError> {
+    let mut statement = connection.prepare_cached("SELECT kind, subject FROM forgotten WHERE kind <> 'person'")?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    let subject = |(kind, subject): (String, String)| match subject.parse() {
+        _ if kind == ForgottenKind::Project.as_str() => Some(Subject::Project(subject)),
+        Ok(NodeId::Thread(thread)) => Some(Subject::Thread(thread)),
+        _ => None,
+    };
+    Ok(rows.into_iter().filter_map(subject).collect())
+}
+
 pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &str) -> Result<bool, LedgerError> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM forgotten WHERE kind = ?1 AND subject = ?2")?;
     Ok(statement.query_row(params![kind.as_str(), subject], |_| Ok(())).optional()?.is_some())
@@ -301,8 +336,7 @@ pub(super) fn is_listed(connection: &Connection, kind: ForgottenKind, subject: &
 // The schema lets no other names in.
 fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let (action, kind) = (row.get::<_, String>(2)?, row.get::<_, String>(3)?);
-    let actions = [AuditAction::Forget, AuditAction::Undo, AuditAction::Retire];
-    let action = actions.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
+    let action = AuditAction::ALL.into_iter().find(|known| known.as_str() == action).unwrap_or(AuditAction::Forget);
     let kind = ForgottenKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(ForgottenKind::Thread);
     Ok(AuditEntry {
         id: row.get(0)?,

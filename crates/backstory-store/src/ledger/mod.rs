@@ -230,8 +230,8 @@ impl Ledger {
     }
 
     /// Stores a page and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
-    /// number; so storing the same page again changes nothing. What was forgotten is left out, and
-    /// people who were have their aliases.
+    /// number; so storing the same page again changes nothing. What was forgotten is left out, with the people whom
+    /// nothing else names, and people who were have their aliases.
     ///
     /// # Errors
     /// Nothing of the page is stored.
@@ -239,11 +239,8 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
-        let (keeps_out, aliases) = (erase::keeps_out(&tx)?, self.aliases());
-        for item in &page.items {
-            if keeps_out && erase::is_kept_out(&tx, &item.project, item.thread.as_deref())? {
-                continue;
-            }
+        let aliases = self.aliases();
+        for item in erase::kept_of(&tx, &page.items)? {
             let item = aliases::aliased(item, &aliases);
             people::rename(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {

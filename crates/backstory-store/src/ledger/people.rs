@@ -89,6 +89,30 @@ pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), Ledg
     })
 }
 
+/// Leaves out those people of a page whom nothing else of it names and who have no profile yet.
+pub(super) fn leave_strangers_out(tx: &Transaction<'_>, items: &mut Vec<&NewItem>) -> Result<(), LedgerError> {
+    let mut named = HashSet::new();
+    for item in items.iter().filter(|item| item.kind != ItemKind::Person) {
+        let mut payload = read(Some(&item.payload));
+        let approvers = payload["approved_by"].as_array().into_iter().flatten();
+        named.extend(approvers.filter_map(Value::as_str).map(str::to_owned));
+        each_person(&mut payload, &mut |person| named.extend(identity(person).1.into_iter().flatten()));
+    }
+    let mut known = tx.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL)",
+    )?;
+    for item in std::mem::take(items) {
+        let is_named = || identity(&read(Some(&item.payload))).1.iter().flatten().any(|name| named.contains(name));
+        if item.kind != ItemKind::Person
+            || is_named()
+            || known.query_row(params![item.project, item.kind.as_str(), item.key], |row| row.get(0))?
+        {
+            items.push(item);
+        }
+    }
+    Ok(())
+}
+
 /// Shows every issue, merge request and discussion, how many secrets of which kind were replaced in it, and its payload.
 fn each_of_threads(
     tx: &Transaction<'_>,

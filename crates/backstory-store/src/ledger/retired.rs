@@ -17,6 +17,8 @@ use super::{
 /// Bytes of what zstd packed that tell how much it is.
 const HEADER: i64 = 18;
 
+/// Records of what is not kept any more that stay, the newest.
+const KEPT_RECORDS: i64 = 1_000;
 /// Which records are of something that may still be in files: they do not say when it was cleared, ms since 1970.
 const REMAINS: &str = "action = 'retire' AND json_extract(counts, '$.cleared') IS NULL";
 
@@ -62,6 +64,11 @@ impl Ledger {
         if removed > 0 {
             let id = record(&tx, AuditAction::Retire, ForgottenKind::Project, project, None, at)?;
             tx.execute("UPDATE audit SET counts = ?2 WHERE id = ?1", params![id, counts.to_string()])?;
+            tx.execute(
+                "DELETE FROM audit WHERE action = 'retire' AND id NOT IN
+                    (SELECT id FROM audit WHERE action = 'retire' ORDER BY id DESC LIMIT ?1)",
+                [KEPT_RECORDS],
+            )?;
         }
         tx.commit()?;
         Ok(removed)

@@ -1,10 +1,11 @@
 //! What language models wrote, and how many tokens it took.
 
-use backstory_model::{entity::ItemKind, id::NodeId, written::WrittenKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::WrittenKind};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde_json::Value;
 
-use super::{Ledger, LedgerError, time, to_i64};
+use super::{Ledger, LedgerError, forgotten, time, to_i64};
 
 /// Days whose tokens stay on record.
 const KEPT_DAYS: usize = 400;
@@ -56,6 +57,40 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
     Ok(())
 }
 
+/// Removes what names somebody by one of these names in lower case, as a word of its own; says how many texts that were.
+pub(super) fn remove_naming(tx: &Transaction<'_>, names: &[String]) -> Result<u64, LedgerError> {
+    let mut naming = Vec::new();
+    let mut statement = tx.prepare("SELECT kind, subject, text FROM written")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row.get::<_, String>(2)?.to_lowercase();
+        if names.iter().any(|name| has_word(&text, name)) {
+            naming.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        }
+    }
+    for (kind, subject) in &naming {
+        tx.execute("DELETE FROM written WHERE kind = ?1 AND subject = ?2", [kind, subject])?;
+    }
+    Ok(naming.len() as u64)
+}
+
+/// What was written, in words or as JSON, with aliases for those who have them; `None` if it names nobody of them.
+fn aliased(aliases: &Aliases, text: &str) -> Option<String> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut json) => (aliases.replace(&mut json) > 0).then(|| json.to_string()),
+        Err(_) => aliases.replace_text(text),
+    }
+}
+
+/// Whether a text has a word, or several, that are not part of longer ones.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    !word.is_empty()
+        && text
+            .match_indices(word)
+            .any(|(at, _)| !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next()))
+}
+
 impl Ledger {
     /// What was last written of a kind about an item that is seen.
     ///
@@ -91,12 +126,19 @@ impl Ledger {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Keeps what was written, in place of what was written before.
+    /// Keeps what was written, in place of what was written before; not if it is about something that was forgotten
+    /// meanwhile. People who were have their aliases.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn keep_written(&self, written: &Written) -> Result<(), LedgerError> {
-        self.lock().execute(
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if forgotten::listed(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
+            return Ok(());
+        }
+        let text = aliased(&self.aliases(), &written.text);
+        tx.execute(
             "INSERT OR REPLACE INTO written (kind, subject, model, prompt, input, text, written_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
@@ -105,10 +147,11 @@ impl Ledger {
                 written.model,
                 written.prompt,
                 written.input,
-                written.text,
+                text.as_deref().unwrap_or(&written.text),
                 written.written_at.as_millisecond()
             ],
         )?;
+        tx.commit()?;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! `forget`
 
 use backstory_engine::forget::MAX_AUDIT;
+use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,7 +38,8 @@ Examples:
   backstory forget @user
   backstory forget @user@example.com
   backstory forget --undo group/project#12
-  backstory forget --list")]
+  backstory forget --list
+  backstory forget --list --action forget")]
 pub(super) struct Args {
     /// An issue or merge request, group/project#12 or group/project!7, a project, group/project, or a person, @user or
     /// @user@example.com
@@ -49,12 +51,22 @@ pub(super) struct Args {
     /// Let the next sync read it again
     #[arg(long, conflicts_with = "list")]
     undo: bool,
-    /// List what was forgotten, and what is not kept any more, newest first
+    /// List what was forgotten, and what is not kept any more, the newest 100 first
     #[arg(long)]
     list: bool,
+    /// List only what was forgotten, what may be read again, or what is not kept any more
+    #[arg(long, requires = "list")]
+    action: Option<Action>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Action {
+    Forget,
+    Undo,
+    Retire,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +99,7 @@ struct Entry {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "forget", || Ok(())).await?;
-    let Some(reference) = &args.reference else { return list(session, &client, args.json).await };
+    let Some(reference) = &args.reference else { return list(session, &client, args).await };
     let variables = json!({ "ref": reference, "reason": args.reason });
     if args.undo {
         let Undone { undo_forget: entry } = client.run(Operation::named(FORGET, "UndoForget"), variables).await?;
@@ -163,29 +175,34 @@ fn parts(counts: &Value) -> Vec<String> {
     if told.is_empty() { vec!["there was nothing left of it".to_owned()] } else { told }
 }
 
-async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
-    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT })).await?;
+async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
+    let action = args.action.and_then(|action| action.to_possible_value());
+    let action = action.map(|action| action.get_name().to_uppercase());
+    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT, "action": action })).await?;
     let terminal = &session.terminal;
-    if json {
+    if args.json {
         return Ok(terminal.json(&audit)?);
     }
     if audit.is_empty() {
         return Ok(terminal.line("Nothing was forgotten.")?);
     }
     let row = |entry: &Entry| {
-        let removed = entry.counts.as_ref().map(|counts| parts(counts).join(", "));
+        let is_empty = |counts: &Value| counts.as_object().is_none_or(|counts| counts.is_empty());
+        let counts = entry.counts.as_ref().filter(|counts| entry.verified.is_some() || !is_empty(counts));
+        let removed = counts.map(|counts| parts(counts).join(", "));
         let verified = match (entry.action.as_str(), entry.verified) {
             ("undo" | "retire", _) => "",
             (_, Some(true)) => "yes",
             (_, Some(false)) => "no",
-            (_, None) => "not ended",
+            (_, None) if removed.is_none() => "not ended",
+            (_, None) => "not known",
         };
         vec![
             minute(entry.at),
             entry.action.clone(),
             plain(&entry.subject),
             verified.to_owned(),
-            removed.filter(|_| entry.action == "retire" || entry.verified.is_some()).unwrap_or_default(),
+            removed.unwrap_or_default(),
             plain(entry.reason.as_deref().unwrap_or_default()),
         ]
     };

@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, Json, Result, SimpleObject};
 use backstory_engine::ledger;
 use serde_json::Value;
 
-use super::{loaders, page, scalar::DateTime, task::object};
+use super::{loaders, names::AuditAction, page, scalar::DateTime, task::object};
 
 /// What was forgotten, may be read again, or is not kept any more, without any of its content.
 #[derive(SimpleObject)]
@@ -23,7 +23,8 @@ pub(crate) struct AuditEntry {
     reason: Option<String>,
     /// How much was removed where: an object of counts.
     counts: Option<Json<Value>>,
-    /// Whether it was looked for afterwards and nothing was found; null if that has not ended.
+    /// Whether it was looked for afterwards and nothing was found; null if that has not ended, or nothing was known any
+    /// more that could be looked for.
     verified: Option<bool>,
 }
 
@@ -42,8 +43,19 @@ impl From<ledger::AuditEntry> for AuditEntry {
     }
 }
 
-/// The newest of them.
-pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<AuditEntry>> {
+pub(super) async fn list(
+    ctx: &Context<'_>,
+    first: Option<i32>,
+    before: Option<ID>,
+    action: Option<AuditAction>,
+) -> Result<Vec<AuditEntry>> {
     let limit = page::size(first, page::DEFAULT_PAGE)?;
-    Ok(loaders::engine(ctx)?.audit(limit).await?.into_iter().map(AuditEntry::from).collect())
+    let before = before.as_ref().map(number).transpose()?;
+    let entries = loaders::engine(ctx)?.audit(action.map(Into::into), before, limit).await?;
+    Ok(entries.into_iter().map(AuditEntry::from).collect())
+}
+
+fn number(id: &ID) -> Result<i64> {
+    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no record; records have numbers", id.as_str())));
+    Ok(number?)
 }

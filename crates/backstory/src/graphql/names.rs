@@ -57,6 +57,18 @@ pub(crate) enum JobStatus {
     Cancelled,
 }
 
+/// What was done to something that is not kept.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "ledger::AuditAction")]
+pub(crate) enum AuditAction {
+    /// It was forgotten.
+    Forget,
+    /// It may be read again.
+    Undo,
+    /// `[retention]` does not keep some of it any more.
+    Retire,
+}
+
 /// Where an issue or merge request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::entity::State")]

@@ -14,7 +14,7 @@ use super::{
     job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{JobStatus, SearchLeg, SearchMode},
+    names::{AuditAction, JobStatus, SearchLeg, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
@@ -425,14 +425,17 @@ impl Query {
         job::list(ctx, first, before, status).await
     }
 
-    /// What was forgotten, and what may be read again, newest first. None of it has any content.
+    /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;
+    /// of what is not kept any more there are the last 1,000 records.
     #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn audit(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "How many, at most 100.", default = 20)] first: Option<i32>,
+        #[graphql(desc = "Those with smaller numbers than this one.")] before: Option<ID>,
+        #[graphql(desc = "Those of this action.")] action: Option<AuditAction>,
     ) -> Result<Vec<AuditEntry>> {
-        audit::list(ctx, first).await
+        audit::list(ctx, first, before, action).await
     }
 
     /// A task of this process; null if there is none of that number, or it ended long ago.
