@@ -188,6 +188,26 @@ async fn what_becomes_confidential_is_hidden_and_comes_back() {
 }
 
 #[tokio::test]
+async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
+    let forge = planted();
+    let sandbox = keeping(&forge);
+    sandbox.run(&["forget", HIDDEN, "--reason", "the zeppelin customer asked for it"]).ok();
+    sandbox.run(&["forget", "acme/shop#2"]).ok();
+    let server = sandbox.serve();
+    let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+    let audit = "{ audit { subject reason } }";
+    let subjects = |answer: Value| -> Vec<String> {
+        let entries = answer["data"]["audit"].as_array().unwrap().iter();
+        entries.map(|entry| entry["subject"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
+    assert_eq!(subjects(whole.ask(None, audit, &Value::Null).await), ["acme/shop#2", HIDDEN]);
+    sandbox.run(&["forget", "--undo", HIDDEN]).ok();
+    assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
+    assert_eq!(subjects(whole.ask(None, audit, &Value::Null).await), [HIDDEN, "acme/shop#2", HIDDEN]);
+}
+
+#[tokio::test]
 async fn a_server_without_tokens_shows_it_to_its_own_commands_alone() {
     let forge = planted();
     let sandbox = Sandbox::new(&forge);

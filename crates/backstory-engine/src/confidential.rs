@@ -106,6 +106,9 @@ impl Engine {
     }
 }
 
+/// Keys of profiles.
+type Keys = Box<[Arc<str>]>;
+
 /// Whom issues, merge requests and discussions name, up to a place in the log. Reading them all takes seconds, so what was
 /// read is kept.
 #[derive(Debug, Default)]
@@ -115,7 +118,7 @@ pub(crate) struct Named {
     keys: HashMap<String, Arc<str>>,
     usernames: HashMap<Arc<str>, String>,
     /// Of each object that names anybody whether only some may see it, and the keys of their profiles.
-    objects: HashMap<[u8; 32], (bool, Box<[Arc<str>]>)>,
+    objects: HashMap<[u8; 32], (bool, Keys)>,
 }
 
 impl Named {

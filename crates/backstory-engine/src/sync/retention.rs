@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use backstory_model::{
     entity::{Item, ItemKind, State},
-    id::ThreadKind,
+    id::{ThreadId, ThreadKind},
+    sight::Sight,
 };
 use backstory_sources::forge::{Client, ThreadListing};
 use backstory_store::ledger::{Retired, StoredItem};
@@ -222,10 +223,12 @@ impl Engine {
         let people = self.people_only_in(|item| {
             item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
         })?;
-        let counts = json!({
-            "items": gone.len(), "people": people.len(), "threads": threads.len(),
-            "names": threads.iter().take(NAMED).map(|key| format!("{project}{key}")).collect::<Vec<_>>(),
-        });
+        let open = self.seeing(Sight::Open);
+        let is_open = |id: &ThreadId| open.ledger().hides(id).is_ok_and(|hidden| !hidden);
+        let ids = threads.iter().filter_map(|key| number(key));
+        let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_open);
+        let names: Vec<String> = ids.take(NAMED).map(|id| id.to_string()).collect();
+        let counts = json!({ "items": gone.len(), "people": people.len(), "threads": threads.len(), "names": names });
         gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
         Ok(self.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
     }

@@ -16,10 +16,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, NewItem, RawItem, StoredItem, bury, chats,
+    Ledger, LedgerError, NewItem, StoredItem, chats,
+    commit::{bury, upsert},
     erase::Erased,
     forgotten::{AuditAction, ForgottenKind, record},
-    raw, to_i64, unpack, upsert, written,
+    row::{COLUMNS, RawItem, raw, unpack},
+    to_i64, written,
 };
 
 /// Items that are rewritten at once.
@@ -167,7 +169,7 @@ type Secrets = BTreeMap<String, u64>;
 fn batch(tx: &Transaction<'_>, after: i64, end: i64) -> Result<Vec<(StoredItem, Secrets)>, LedgerError> {
     let mut statement = tx.prepare_cached(&format!(
         "SELECT {}, secrets FROM items WHERE seq > ?1 AND seq <= ?2 AND payload IS NOT NULL ORDER BY seq LIMIT ?3",
-        super::COLUMNS
+        COLUMNS
     ))?;
     let rows = statement.query_map(params![after, end, to_i64(BATCH)], |row| {
         Ok::<(RawItem, Option<String>), _>((raw(row)?, row.get("secrets")?))

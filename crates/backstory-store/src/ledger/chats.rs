@@ -5,7 +5,13 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
-use super::{COMPRESSOR, Ledger, LedgerError, REMOVED_ANSWER, erase::stands_on, forgotten, time, to_i64, unpacked};
+use super::{
+    Ledger, LedgerError, REMOVED_ANSWER,
+    erase::stands_on,
+    forgotten,
+    row::{COMPRESSOR, unpacked},
+    time, to_i64,
+};
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]

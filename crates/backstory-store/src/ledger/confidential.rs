@@ -26,7 +26,7 @@ impl Ledger {
         Self { sight, ..self.clone() }
     }
 
-    /// What rows of `items`, `chats` and `index_snapshots` must meet to be seen, as the end of a condition.
+    /// What rows of `items`, `chats`, `audit` and `index_snapshots` must meet to be seen, as the end of a condition.
     pub(super) fn veil(&self) -> &'static str {
         match self.sight {
             Sight::Open => "AND NOT confidential",

@@ -6,11 +6,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, NewItem, bury,
+    Ledger, LedgerError, NewItem,
+    commit::bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
     people,
     repositories::drop_repository,
-    retired, snapshots, unpacked,
+    retired,
+    row::unpacked,
+    snapshots,
 };
 use crate::scan::ZSTD;
 

@@ -275,7 +275,8 @@ impl Ledger {
     ) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3"
+            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 {} ORDER BY id DESC LIMIT ?3",
+            self.veil()
         ))?;
         let bounds = params![action.map(AuditAction::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
         Ok(statement.query_map(bounds, entry)?.collect::<Result<_, _>>()?)
@@ -308,9 +309,17 @@ pub(super) fn record(
     reason: Option<&str>,
     at: Timestamp,
 ) -> Result<i64, LedgerError> {
+    let (project, key) = match subject.parse() {
+        Ok(NodeId::Thread(id)) => (id.project.clone(), id.short()),
+        _ => (String::new(), String::new()),
+    };
+    // What is recorded of something confidential is so too, also once it is gone.
     tx.execute(
-        "INSERT INTO audit (at, action, kind, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason],
+        "INSERT INTO audit (at, action, kind, subject, reason, confidential) VALUES (?1, ?2, ?3, ?4, ?5,
+            EXISTS (SELECT 1 FROM audit WHERE subject = ?4 AND confidential)
+            OR EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
+                       WHERE confidential AND payload IS NOT NULL AND project = ?6 AND key = ?7))",
+        params![at.as_millisecond(), action.as_str(), kind.as_str(), subject, reason, project, key],
     )?;
     Ok(tx.last_insert_rowid())
 }

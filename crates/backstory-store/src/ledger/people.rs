@@ -8,7 +8,12 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 use serde_json::{Value, json};
 
-use super::{COLUMNS, Ledger, LedgerError, NewItem, StoredItem, bury, raw, to_i64, unpack, upsert};
+use super::{
+    Ledger, LedgerError, NewItem, StoredItem,
+    commit::{bury, upsert},
+    row::{COLUMNS, raw, unpack},
+    to_i64,
+};
 
 /// Items that are looked at together.
 const BATCH: i64 = 1000;

@@ -13,7 +13,12 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, ZSTD_LEVEL, bury, time, unpacked};
+use super::{
+    Ledger, LedgerError,
+    commit::bury,
+    row::{ZSTD_LEVEL, unpacked},
+    time,
+};
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

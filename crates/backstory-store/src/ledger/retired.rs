@@ -9,7 +9,8 @@ use serde_json::Value;
 use zstd::zstd_safe::get_frame_content_size;
 
 use super::{
-    Ledger, LedgerError, bury,
+    Ledger, LedgerError,
+    commit::bury,
     forgotten::{AuditAction, ForgottenKind, record},
     time, to_i64,
 };

@@ -226,6 +226,8 @@ const MIGRATIONS: &[&str] = &["
     CREATE INDEX items_confidential ON items (project, key) WHERE confidential;
     -- A conversation in which somebody asked who sees what is confidential, while there was any.
     ALTER TABLE chats ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
+    -- A record of something confidential.
+    ALTER TABLE audit ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
     -- A state that has something confidential in it.
     ALTER TABLE index_snapshots ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
     -- Whether confidential issues and internal notes were read then.

@@ -1,0 +1,225 @@
+//! Reading objects.
+
+use std::collections::BTreeMap;
+
+use backstory_model::{digest::sha256, entity::ItemKind};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    Ledger, LedgerError, StoredItem,
+    row::{COLUMNS, raw, unpack},
+    to_i64,
+};
+
+impl Ledger {
+    /// Objects changed after a sequence number, oldest change first, at most `limit`.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn changes_after(&self, seq: u64, limit: usize) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
+        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// Which issues and merge requests changes after a sequence number concern: number, project, and key of the thread
+    /// if it concerns one; oldest change first, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn threads_after(&self, seq: u64, limit: usize) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
+            self.veil()
+        ))?;
+        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], |row| {
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(2)?))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Position of the newest change.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn last_seq(&self) -> Result<u64, LedgerError> {
+        let seq: i64 = self.lock().query_row("SELECT COALESCE(MAX(seq), 0) FROM items", [], |row| row.get(0))?;
+        Ok(seq.unsigned_abs())
+    }
+
+    /// One object; `None` if it was never there or is gone.
+    ///
+    /// # Errors
+    /// The payload is damaged, or SQLite refused.
+    pub fn item(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}",
+            self.veil()
+        ))?;
+        statement.query_row(params![project, kind.as_str(), key], raw).optional()?.map(unpack).transpose()
+    }
+
+    /// Whether an object still has the payload that it was stored with, by its hash; `None` if it is not there.
+    ///
+    /// # Errors
+    /// The payload is damaged, or SQLite refused.
+    pub fn is_intact(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<bool>, LedgerError> {
+        let Some(StoredItem { payload: Some(payload), .. }) = self.item(project, kind, key)? else { return Ok(None) };
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT hash FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3")?;
+        let hash: Option<Vec<u8>> =
+            statement.query_row(params![project, kind.as_str(), key], |row| row.get(0)).optional()?;
+        Ok(hash.map(|hash| *hash == sha256(&payload)))
+    }
+
+    /// An issue or merge request and its discussions, without those that are gone, ordered by kind and key.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn thread(&self, project: &str, thread: &str) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items INDEXED BY items_thread
+             WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key",
+            self.veil()
+        ))?;
+        let rows = statement.query_map(params![project, thread], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// All objects of a kind that are not gone, ordered by project and key.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn items_of(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
+            self.veil()
+        ))?;
+        let rows = statement.query_map([kind.as_str()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// Objects of a kind of a project that are not gone, ordered by key, those after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn items_in(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items
+             WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
+            self.veil()
+        ))?;
+        let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
+        statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
+    }
+
+    /// Objects of a kind of a project that are not gone and that changed last before a time, ordered by key.
+    ///
+    /// # Errors
+    /// A payload is damaged, or SQLite refused.
+    pub fn unchanged_since(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        before: Timestamp,
+    ) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items
+             WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key",
+            self.veil()
+        ))?;
+        let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// Keys of the objects of a kind of a project that are not gone, in order.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keys(&self, project: &str, kind: ItemKind) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL {} ORDER BY key",
+            self.veil()
+        ))?;
+        let keys = statement.query_map(params![project, kind.as_str()], |row| row.get(0))?;
+        Ok(keys.collect::<Result<_, _>>()?)
+    }
+
+    /// Keys of the objects of a kind of a project that begin so and are not gone, in order, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn keys_beginning(
+        &self,
+        project: &str,
+        kind: ItemKind,
+        beginning: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND key >= ?3 AND key < ?3 || char(1114111)
+             AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
+            self.veil()
+        ))?;
+        let bounds = params![project, kind.as_str(), beginning, to_i64(limit as u64)];
+        Ok(statement.query_map(bounds, |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// How many objects of each project and kind there are, without those that are gone.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn counts(&self) -> Result<BTreeMap<(String, ItemKind), u64>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT project, kind, COUNT(*) FROM items WHERE payload IS NOT NULL {} GROUP BY project, kind",
+            self.veil()
+        ))?;
+        let rows = statement
+            .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?)))?;
+        let mut counts = BTreeMap::new();
+        for row in rows {
+            let (project, kind, count): (String, String, i64) = row?;
+            if let Some(kind) = ItemKind::from_name(&kind) {
+                counts.insert((project, kind), count.unsigned_abs());
+            }
+        }
+        Ok(counts)
+    }
+
+    /// How many secrets were replaced in everything that is stored, by project and rule.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn secrets(&self) -> Result<BTreeMap<(String, String), u64>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT project, found.key, SUM(found.value) FROM items, json_each(items.secrets) AS found
+             WHERE secrets IS NOT NULL {} GROUP BY project, found.key",
+            self.veil()
+        ))?;
+        let rows =
+            statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
