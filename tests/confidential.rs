@@ -202,6 +202,9 @@ async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
     };
     assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
     assert_eq!(subjects(whole.ask(None, audit, &Value::Null).await), ["acme/shop#2", HIDDEN]);
+    let undo = format!("mutation {{ undoForget(ref: \"{HIDDEN}\") {{ subject }} }}");
+    let refused = open.ask(None, &undo, &Value::Null).await;
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("is not forgotten"), "{refused}");
     sandbox.run(&["forget", "--undo", HIDDEN]).ok();
     assert_eq!(subjects(open.ask(None, audit, &Value::Null).await), ["acme/shop#2"]);
     assert_eq!(subjects(whole.ask(None, audit, &Value::Null).await), [HIDDEN, "acme/shop#2", HIDDEN]);

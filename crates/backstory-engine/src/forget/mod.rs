@@ -62,7 +62,6 @@ impl Engine {
         let target = self.to_forget(reference).await?;
         let is_person = matches!(target, Target::Person(_));
         let undone = self
-            .for_work()
             .ledger_step(move |ledger| {
                 let (reason, now) = (reason.as_deref(), Timestamp::now());
                 let undone = match &target {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use backstory_model::id::{NodeId, ThreadId};
+use backstory_model::{
+    id::{NodeId, ThreadId},
+    sight::Sight,
+};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
@@ -163,7 +166,8 @@ impl Ledger {
     }
 
     /// Takes an issue, merge request or project off the list, with a record of that, and forgets where the lists of its
-    /// project stand, behind which is what did not change since; whether it was there.
+    /// project stand, behind which is what did not change since; whether it was there. What whoever asks would not see is
+    /// not there for them.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -171,6 +175,10 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kind, name) = (subject.kind(), subject.to_string());
+        let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
+        if self.sight == Sight::Open && tx.query_row(records, [&name], |row| row.get(0))? {
+            return Ok(false);
+        }
         let listed =
             tx.execute("DELETE FROM forgotten WHERE kind = ?1 AND subject = ?2", params![kind.as_str(), name])? > 0;
         if listed {
