@@ -10,7 +10,7 @@ use std::{
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Forge, Sandbox, signal};
+use crate::support::{Fixture, Forge, Sandbox, Signal, signal};
 
 /// A repository of a shop: three commits on `main`, one more on `next`, a tag.
 pub(crate) fn shop() -> Fixture {
@@ -309,7 +309,7 @@ fn up_indexes_what_is_around_and_serves_it() {
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 2);
     sandbox.run(&["up", &path]).ok();
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json().as_array().unwrap().len(), 2);
-    signal(up.id(), "TERM");
+    signal(up.id(), Signal::TERM);
     assert!(up.wait().unwrap().success());
 }
 

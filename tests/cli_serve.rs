@@ -9,7 +9,7 @@ use std::{
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox, eventually, signal};
+use crate::support::{Forge, Sandbox, Signal, eventually, signal};
 
 /// The result of a command once all that differs between two runs is gone.
 fn stable(mut json: Value) -> Value {
@@ -169,7 +169,7 @@ fn command_that_is_no_server_is_waited_for_and_then_reported() {
     let mut told = String::new();
     stderr.read_line(&mut told).unwrap();
     assert_eq!(told, format!("note: waiting for backstory sync (pid {}) to end\n", sync.id()));
-    signal(sync.id(), "KILL");
+    signal(sync.id(), Signal::KILL);
     sync.wait_with_output().unwrap();
     assert_eq!(sandbox.output(&count.wait_with_output().unwrap()).ok().stdout, "Issues: 6\n");
 }
@@ -181,7 +181,7 @@ fn interrupted_sync_keeps_what_it_has_and_goes_on_from_there() {
     forge.hold();
     let sync = sandbox.spawn(&["sync"]);
     eventually("the sync asks the forge", || forge.was_asked());
-    signal(sync.id(), "INT");
+    signal(sync.id(), Signal::INT);
     let output = sandbox.output(&sync.wait_with_output().unwrap());
     assert_eq!(output.code, 130, "{output:?}");
     expect!["error: the sync was interrupted; what it has done so far is kept, and the next one goes on from there"]
@@ -207,7 +207,7 @@ fn interrupting_a_command_leaves_the_server_at_work() {
     stderr.read_line(&mut told).unwrap();
     assert!(told.starts_with("acme/shop issues"), "{told}");
     eventually("the sync asks the forge", || forge.was_asked());
-    signal(sync.id(), "INT");
+    signal(sync.id(), Signal::INT);
     stderr.read_to_string(&mut told).unwrap();
     assert_eq!(sync.wait().unwrap().code(), Some(130), "{told}");
     expect!["error: no longer following the sync; the server goes on with it"].assert_eq(told.lines().last().unwrap());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Fixture, Forge, Sandbox, signal},
+    support::{Fixture, Forge, Sandbox, Signal, signal},
 };
 
 const SECOND: &str = "acme/shop#2";
@@ -535,7 +535,7 @@ fn one_that_was_cut_off_is_told_and_done_again() {
                 break;
             }
         }
-        signal(child.id(), "KILL");
+        signal(child.id(), Signal::KILL);
         child.wait().unwrap();
         sandbox.run(&["forget", SECOND]).ok();
         assert_eq!(sandbox.run(&["stats"]).ok().stderr, "");

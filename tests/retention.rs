@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     cli_repositories::shop,
     forget::{digest, is_on_disk, is_sound},
-    support::{Fixture, Forge, Sandbox, signal},
+    support::{Fixture, Forge, Sandbox, Signal, signal},
 };
 
 /// A note of some 400 kB.
@@ -143,7 +143,7 @@ fn kill_sync_in(sandbox: &Sandbox, phase: &str) {
     let mut child = sandbox.spawn(&["sync"]);
     let said = BufReader::new(child.stderr.take().unwrap());
     let _ = said.lines().any(|line| line.unwrap().starts_with(phase));
-    signal(child.id(), "KILL");
+    signal(child.id(), Signal::KILL);
     child.wait().unwrap();
 }
 

@@ -305,7 +305,7 @@ async fn a_server_under_fire_ends_with_the_graph_of_a_first_sync() {
     soak.until_quiet().await;
     soak.reconcile().await;
     let mut server = soak.server.take().unwrap();
-    crate::support::signal(server.id(), "TERM");
+    crate::support::signal(server.id(), crate::support::Signal::TERM);
     assert!(server.wait().unwrap().success());
     let (p50, p95) = (soak.waited(50), soak.waited(95));
     println!("{seconds} s: {:?}; a note is found after {p50:?} (median), {p95:?} (p95)", soak.done);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Fault, Forge, Sandbox, Server, eventually, signal};
+use crate::support::{Fault, Forge, Sandbox, Server, Signal, eventually, signal};
 
 const SECRET: &str = "hook-secret";
 
@@ -262,7 +262,7 @@ fn the_schedule_begins_with_a_sync_and_queues_the_rest() {
 
 #[test]
 fn a_job_at_work_when_the_server_ends_is_done_by_the_next() {
-    for how in ["TERM", "KILL"] {
+    for how in [Signal::TERM, Signal::KILL] {
         let forge = Forge::start();
         let sandbox = Sandbox::synced(&forge);
         forge.advance(3600);
@@ -274,7 +274,7 @@ fn a_job_at_work_when_the_server_ends_is_done_by_the_next() {
         eventually("the forge being asked", || forge.was_asked());
         assert_eq!(told(&sandbox), ["sync - running"]);
         let ended = Instant::now();
-        if how == "TERM" {
+        if how == Signal::TERM {
             assert_eq!(server.stop().0, Some(0));
             assert!(ended.elapsed() < Duration::from_secs(30), "{:?}", ended.elapsed());
             assert_eq!(told(&sandbox), ["sync - queued"]);

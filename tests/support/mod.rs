@@ -20,6 +20,7 @@ pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with}
 pub(crate) use model::{Model, Says};
 pub(crate) use origin::Origin;
 pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};
+pub(crate) use rustix::process::Signal;
 pub(crate) use sandbox::{NO_SCHEDULE, Output, Sandbox, Server, signal};
 
 use std::time::{Duration, Instant};

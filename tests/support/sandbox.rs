@@ -7,11 +7,12 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use rustix::process::{Pid, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    Fixture,
+    Fixture, Signal,
     forge::{Forge, TOKEN},
 };
 
@@ -232,7 +233,7 @@ impl Server {
 
     /// Asks it to end, and waits until it has; its exit code and what it said since it listens.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
-        signal(self.child.id(), "TERM");
+        signal(self.child.id(), Signal::TERM);
         let mut said = String::new();
         self.stdout.read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap().code(), said)
@@ -248,7 +249,6 @@ impl Drop for Server {
 }
 
 /// Sends a signal to a process that the test started.
-pub(crate) fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
-    assert!(sent.success());
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
 }
