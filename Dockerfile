@@ -1,17 +1,22 @@
 # syntax=docker/dockerfile:1
-FROM rust:1.95-slim-bookworm AS build
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends protobuf-compiler libprotobuf-dev clang libclang-dev cmake pkg-config g++ make \
-    && rm -rf /var/lib/apt/lists/*
+FROM rust:1.95-slim-bookworm AS base
 # The image names its toolchain by version; rust-toolchain.toml asks for stable.
 ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /src
+COPY Cargo.toml ./
+COPY scripts/setup scripts/
+RUN scripts/setup && rm -rf /var/lib/apt/lists/* && cargo install --locked cargo-chef@0.1.78
+
+FROM base AS plan
 COPY . .
-# The dev profile optimises the crates whose loops count; see [profile.dev] in Cargo.toml.
-RUN --mount=type=cache,target=/usr/local/cargo/registry \
-    --mount=type=cache,target=/target \
-    CARGO_TARGET_DIR=/target cargo build --locked \
-    && install -D /target/debug/backstory /out/backstory
+RUN cargo chef prepare --recipe-path recipe.json
+
+FROM base AS build
+# The dependencies are a layer of their own: an edit of the source leaves it as it is.
+COPY --from=plan /src/recipe.json recipe.json
+RUN cargo chef cook --release --locked --recipe-path recipe.json
+COPY . .
+RUN cargo build --release --locked && install -D target/release/backstory /out/backstory
 
 FROM debian:bookworm-slim
 RUN apt-get update \
