@@ -70,7 +70,7 @@ impl Parts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Weights that did best on questions about a real project: see the README.
+    /// Weights that did best on questions about a real project: see docs/benchmarks.md.
     #[default]
     Default,
     /// New and important things count much.
