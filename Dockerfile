@@ -1,4 +1,7 @@
 # syntax=docker/dockerfile:1
+# Images are named by tag, which their publisher can move. To build from the bytes that were looked at, put the digest
+# behind the tag of both images below (rust:1.95-slim-bookworm@sha256:…); this prints it:
+#   docker buildx imagetools inspect rust:1.95-slim-bookworm --format '{{.Manifest.Digest}}'
 FROM rust:1.95-slim-bookworm AS base
 # The image names its toolchain by version; rust-toolchain.toml asks for stable.
 ENV RUSTUP_TOOLCHAIN=1.95.0
@@ -28,5 +31,8 @@ USER backstory
 WORKDIR /var/lib/backstory
 VOLUME /var/lib/backstory
 EXPOSE 7373
+# The first start may have to build graph and index. Asks for /readyz; nothing else than the program is needed for it.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=10m --retries=3 \
+    CMD ["backstory", "--config", "/etc/backstory/backstory.toml", "--data-dir", "/var/lib/backstory", "health"]
 ENTRYPOINT ["backstory", "--config", "/etc/backstory/backstory.toml", "--data-dir", "/var/lib/backstory"]
 CMD ["serve", "--listen", "0.0.0.0:7373"]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Forge, Sandbox},
+    support::{Fixture, Forge, Sandbox},
 };
 
 fn ask(sandbox: &Sandbox, question: &str) -> Value {
@@ -142,13 +142,11 @@ fn code_commits_and_documents_are_quoted_with_their_lines() {
     let output = sandbox.run(&["ask", "Why must rounding not happen in the total of the cart?"]).ok();
     let head = shop.sha("main").to_string();
     expect![[r#"
-            def total(key):
-                # NOTE: rounding must not happen here, because taxes are rounded per line
-                return load(key) [1]
-            src/cart.py:4–6 · at [HEAD], last changed 2024-01-01
+                # NOTE: rounding must not happen here, because taxes are rounded per line [1]
+            src/cart.py:5–5 · at [HEAD], last changed 2024-01-01
 
         Sources:
-        - src/cart.py:4–6 [1] sha256:1877608686e4
+        - src/cart.py:5–5 [1] sha256:1877608686e4
     "#]]
     .assert_eq(&output.stdout.replace(&head[..8], "[HEAD]"));
     let answer = ask(&sandbox, "Why are sessions kept in Redis rather than in memcached?");
@@ -156,6 +154,52 @@ fn code_commits_and_documents_are_quoted_with_their_lines() {
     assert!(first["id"].as_str().unwrap().starts_with("acme/shop@"), "{answer:#}");
     assert!(first["text"].as_str().unwrap().contains("memcached loses every session on a restart"), "{first}");
     assert_eq!(verified(&sandbox, &answer).0, 0);
+}
+
+/// A server in Go whose comments say why, and commits whose titles sound like it.
+fn go_server() -> Fixture {
+    let mut server = Fixture::new();
+    server.write(
+        "http.go",
+        "// Package app serves pages.\npackage app\n\nimport \"time\"\n\n// Server answers requests.\ntype Server struct {\n\
+         \ttimeout time.Duration\n}\n\n// New makes a server that listens nowhere yet.\nfunc New() *Server {\n\
+         \t// The read timeout is thirty seconds because the load balancer closes idle\n\t// connections after a minute.\n\
+         \treturn &Server{timeout: 30 * time.Second}\n}\n\n// Start accepts connections until the context ends.\n\
+         func (s *Server) Start(address string) error {\n\treturn s.listen(address)\n}\n",
+    );
+    server.commit("feat: first version of Server with New and Start");
+    server.write(
+        "main.go",
+        "package app\n\n// Run makes the server of the shop and starts it.\nfunc Run() error {\n\tserver := New()\n\
+         \treturn server.Start(\":8080\")\n}\n",
+    );
+    server.commit("feat: main starts the server");
+    server.write("client.go", "package app\n\nimport \"time\"\n\nvar readTimeout = 45 * time.Second\n");
+    server.commit("fix: raise read timeout to 45 seconds");
+    server
+}
+
+#[test]
+fn a_comment_that_answers_wins_over_the_title_of_a_commit() {
+    let sandbox = Sandbox::indexed(&go_server());
+    let answer = ask(&sandbox, "Why is the read timeout thirty seconds?");
+    let citations = answer["citations"].as_array().unwrap();
+    assert_eq!(citations[0]["path"], "http.go", "{answer:#}");
+    assert!(citations[0]["text"].as_str().unwrap().contains("because the load balancer closes idle"), "{answer:#}");
+    assert!(citations.iter().all(|citation| !citation["path"].is_null()), "no title: {answer:#}");
+    assert_eq!(verified(&sandbox, &answer).0, 0);
+}
+
+#[test]
+fn what_a_definition_does_is_told_by_its_own_comment() {
+    let sandbox = Sandbox::indexed(&go_server());
+    for question in ["What does Server.Start do?", "What does the method Start do?"] {
+        let answer = ask(&sandbox, question);
+        let first = &answer["citations"][0];
+        assert_eq!((&first["path"], &first["lines"][0]), (&json!("http.go"), &json!(18)), "{question}: {answer:#}");
+        assert!(first["text"].as_str().unwrap().starts_with("// Start accepts connections"), "{answer:#}");
+        assert_eq!(verified(&sandbox, &answer).0, 0);
+    }
 }
 
 #[test]

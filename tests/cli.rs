@@ -57,6 +57,7 @@ fn help_tells_what_there_is() {
           backup       Write a copy of the ledger to a file, also while a server runs
           restore      Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
           serve        Answer over HTTP: the GraphQL API, and other backstory commands for the same data
+          health       Say whether the server of the data directory can answer questions
           schema       Print the schema of the GraphQL API, in SDL
           help         Print this message or the help of the given subcommand(s)
 
@@ -67,6 +68,12 @@ fn help_tells_what_there_is() {
           -h, --help            Print help (see more with '--help')
           -V, --version         Print version
     "#]].assert_eq(&sandbox.run(&["-h"]).ok().stdout);
+    assert_eq!(sandbox.run(&["--version"]).ok().stdout, format!("backstory {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn help_of_a_command_has_an_example() {
+    let sandbox = Sandbox::empty();
     for command in [
         "init",
         "auth-test",
@@ -82,12 +89,12 @@ fn help_tells_what_there_is() {
         "check",
         "rebuild",
         "serve",
+        "health",
         "schema",
     ] {
         let help = sandbox.run(&[command, "--help"]).ok().stdout;
         assert!(help.contains(&format!("\n  backstory {command}")), "{command} --help has no example:\n{help}");
     }
-    assert_eq!(sandbox.run(&["--version"]).ok().stdout, format!("backstory {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
@@ -152,7 +159,7 @@ fn sync_reads_everything_once_and_then_only_asks_whether_there_is_more() {
     let sandbox = Sandbox::new(&forge);
     let first = sandbox.run(&["sync"]).ok();
     expect![[r#"
-        6 issues, 5 merge requests updated; 24 discussions refetched
+        6 issues, 5 merge requests updated; 14 discussions refetched
     "#]]
     .assert_eq(&first.stdout);
     assert!(
@@ -181,7 +188,7 @@ fn sync_tells_what_changed() {
     let sandbox = Sandbox::synced(&forge);
     forge.advance(3600);
     forge.discuss("acme/shop#5", "bob", "UTC everywhere is done on the branch delivery-day.");
-    assert_eq!(sandbox.run(&["sync"]).ok().stdout, "1 issue, 0 merge requests updated; 3 discussions refetched\n");
+    assert_eq!(sandbox.run(&["sync"]).ok().stdout, "1 issue, 0 merge requests updated; 2 discussions refetched\n");
     let found = sandbox.run(&["search", "delivery-day", "--mode", "lexical", "--json"]).ok().json();
     let hits = found["hits"].as_array().unwrap();
     assert_eq!(hits[0]["id"], "acme/shop#5", "{found:#}");
@@ -262,6 +269,8 @@ fn list_issues_shows_iid_title_state_and_author() {
     assert_eq!(ids(&list(&["--state", "closed"])), ["acme/shop#1", "acme/shop#3"]);
     assert_eq!(ids(&list(&["--author", "@bob"])), ["acme/shop#2"]);
     assert_eq!(ids(&list(&["--label", "performance", "--state", "opened"])), ["acme/shop#4"]);
+    assert_eq!(ids(&list(&["--author", "@BOB"])), ["acme/shop#2"]);
+    assert_eq!(ids(&list(&["--label", "Performance", "--state", "opened"])), ["acme/shop#4"]);
     assert_eq!(sandbox.run(&["list", "issues", "--author", "nobody"]).ok().stdout, "No issues found.\n");
     expect![[r#"
         [
@@ -319,6 +328,10 @@ fn list_is_narrowed_to_a_project() {
     expect!["several projects are configured; write which one, like acme/shop#1"]
         .assert_eq(sandbox.run(&["show", "#1"]).error(2));
     sandbox.run(&["show", "acme/web#1"]).ok();
+    // A whole reference behind its kind, and a project apart from its number.
+    let whole = sandbox.run(&["show", "issue", "acme/web#1"]).ok().stdout;
+    assert_eq!(whole, sandbox.run(&["show", "issue", "1", "--project", "acme/web"]).ok().stdout);
+    assert!(whole.contains("The sign-in page flickers"), "{whole}");
     sandbox.run(&["sync", "--project", "acme/web"]).ok();
 }
 

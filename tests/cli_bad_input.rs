@@ -1,7 +1,8 @@
 //! What nobody should ask for gets one sentence that says what to do, the right exit code, and no stack trace.
 
-use std::{fs, process::Stdio};
+use std::{fs, os::unix::fs::DirBuilderExt as _, process::Stdio};
 
+use backstory_engine::model::text::is_hidden;
 use expect_test::expect;
 
 use crate::support::{Forge, Sandbox};
@@ -19,6 +20,9 @@ fn unknown_references_are_reported() {
     ]
     .assert_eq(sandbox.run(&["show", "other/project#1"]).error(1));
     expect!["'what ever' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "what ever"]).error(2));
+    expect!["say which issue, like issue 12 or group/project#12"].assert_eq(sandbox.run(&["show", "issue"]).error(2));
+    expect!["no project of a forge is configured; write which one #5 is of, like group/project#5"]
+        .assert_eq(Sandbox::empty().run(&["show", "issue", "5"]).error(2));
     expect!["'epic' is neither 'issue' nor 'mr'; write issue 3 or mr 3"]
         .assert_eq(sandbox.run(&["show", "epic", "3"]).error(2));
     expect!["'acme/shop#three' is not a reference; write group/project#12 for an issue, group/project!7 for a merge request, group/project@1a2b3c4 for a commit, group/project:path#symbol for code or @name for a person"].assert_eq(sandbox.run(&["show", "issue", "three"]).error(2));
@@ -87,8 +91,8 @@ fn ledger_of_a_newer_version_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 7; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 7; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 9; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 9; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
 }
 
@@ -96,10 +100,10 @@ fn ledger_of_a_newer_version_is_left_alone() {
 fn damaged_ledger_is_reported() {
     let forge = Forge::start();
     let sandbox = Sandbox::new(&forge);
-    fs::create_dir(sandbox.data()).unwrap();
+    fs::DirBuilder::new().mode(0o700).create(sandbox.data()).unwrap();
     fs::write(sandbox.data().join("ledger.sqlite"), "this is no database, whatever its name says").unwrap();
     let output = sandbox.run(&["stats"]);
-    expect!["data/ledger.sqlite is not a ledger or is damaged (file is not a database); restore it from a backup, or move it away and run 'backstory sync': what it holds can be read again"].assert_eq(output.error(1));
+    expect!["data/ledger.sqlite is not a ledger or is damaged (file is not a database); restore it from a backup, or move it away together with the directories graph and index beside it and run 'backstory sync': what it holds can be read again"].assert_eq(output.error(1));
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn texts_of_others_do_not_command_the_terminal() {
     let sandbox = Sandbox::synced(&forge);
     for args in [&["list", "issues"][..], &["show", "#6"], &["search", "red", "--mode", "lexical"]] {
         let shown = sandbox.run(args).ok().stdout;
-        assert!(shown.contains("red [31malert[0m txt.exe"), "{shown:?}");
+        assert!(shown.contains(r"red \u{1b}[31malert\u{1b}[0m \u{202e}txt.exe\u{7}"), "{shown:?}");
     }
 }
 
@@ -153,4 +157,27 @@ fn there_are_no_colours_in_a_pipe_and_paths_with_odd_names_work() {
     let output = sandbox.run(&["show", "#1", "--data-dir", "data"]).ok();
     assert!(!output.stdout.contains('\u{1b}'));
     sandbox.run(&["count", "--data-dir", "dir with spaces and ü"]).ok();
+}
+
+#[test]
+fn nothing_that_is_printed_commands_the_terminal() {
+    let forge = Forge::start();
+    forge.edit_title("acme/shop#1", "A \u{1b}]0;pwned\u{7} \u{9b}31m\u{202e}title");
+    let sandbox = Sandbox::synced(&forge);
+    for args in [
+        &["show", "#1"][..],
+        &["list", "issues"],
+        &["show", "#1", "--json"],
+        &["show", "\u{1b}[2J"],
+        &["why", "\u{9b}2J", "--project", "\u{202e}x"],
+        &["search", "x", "--project", "\u{1b}]0;pwned\u{7}"],
+    ] {
+        let output = sandbox.run(args);
+        assert!(!output.stdout.contains(is_hidden) && !output.stderr.contains(is_hidden), "{output:?}");
+    }
+    let shown = sandbox.run(&["show", "#1"]).ok().stdout;
+    assert!(shown.contains(r"A \u{1b}]0;pwned\u{7} \u{9b}31m\u{202e}title"), "{shown}");
+    let json = sandbox.run(&["show", "#1", "--json"]).ok();
+    assert!(json.json()["title"].as_str().unwrap().contains("\u{9b}31m\u{202e}"), "{}", json.stdout);
+    assert!(sandbox.run(&["show", "\u{1b}[2J"]).error(2).starts_with(r"'\u{1b}[2J' is not a reference"));
 }

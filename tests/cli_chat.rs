@@ -3,7 +3,10 @@
 use expect_test::expect;
 use serde_json::json;
 
-use crate::support::{Forge, Sandbox};
+use crate::{
+    cli_repositories::shop,
+    support::{Forge, Sandbox},
+};
 
 #[test]
 fn follow_up_is_about_what_was_asked_before() {
@@ -15,9 +18,36 @@ fn follow_up_is_about_what_was_asked_before() {
     let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
     assert_eq!(answers.len(), 2, "{said:?}");
     assert!(answers[1].starts_with("and who said so?") && answers[1].contains("Redis"), "{said:?}");
+    assert!(answers[1].contains("@alice wrote it on 2023-11-07, in acme/shop#3 Choose a cache"), "{said:?}");
     // Alone the same question means nothing.
     let alone = sandbox.run_with_input(&["chat"], "and who said so?\n");
     assert!(alone.stdout.contains("I could not find this information"), "{alone:?}");
+}
+
+#[test]
+fn who_wrote_lines_is_told_by_the_commit_that_wrote_them() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let asked = "Why must rounding not happen in the total of the cart?\nand who wrote it?\nwhen was that?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    assert_eq!(said.code, 0, "{said:?}");
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    let wrote = "Ada Lovelace wrote src/cart.py:";
+    assert!(answers[1].contains(wrote) && answers[1].contains(" on 2024-01-01, in commit acme/shop@"), "{said:?}");
+    assert!(answers[1].contains("Add the cart"), "{said:?}");
+    // That answer has sources too.
+    assert!(answers[2].contains("Ada Lovelace wrote it on 2024-01-01, in commit acme/shop@"), "{said:?}");
+}
+
+#[test]
+fn a_follow_up_with_words_of_its_own_is_asked_with_them() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let asked = "Why did we choose Redis over Memcached?\nand what about its hit rate?\n";
+    let said = sandbox.run_with_input(&["chat"], asked);
+    let answers: Vec<&str> = said.stdout.split("> ").skip(1).collect();
+    assert!(answers[1].contains("The hit rate in the staging test was 94 %."), "{said:?}");
+    assert!(answers[1].contains(" · @carol · 2023-11-08"), "{said:?}");
 }
 
 #[test]

@@ -65,8 +65,8 @@ fn repository_is_added_listed_read_again_and_removed() {
     expect!["Indexed acme/shop: 3 commits, 3 files, main at 04fa08fc in TIME"]
         .assert_eq(&tidy(&added.stdout, shop.path()));
     expect![[r#"
-        PROJECT HEAD BRANCHES COMMITS FILES SYNCED ADDRESS
-        acme/shop main at 04fa08fc default 3 3 TIME [REPO]"#]]
+        PROJECT STATE HEAD BRANCHES COMMITS FILES SYNCED ADDRESS
+        acme/shop ready main at 04fa08fc default 3 3 TIME [REPO]"#]]
     .assert_eq(&tidy(&sandbox.run(&["repos"]).ok().stdout, shop.path()));
     expect![[r#"
         PROJECT HEAD COMMITS FILES SYNCED ISSUES TO MERGE REQUESTS TO
@@ -174,7 +174,7 @@ fn branches_are_chosen() {
     let later = sandbox.run(&["add", &path, "--name", "acme/shop", "--branch", "later"]).ok();
     assert!(later.stderr.contains("acme/shop has no branch later; it is indexed as soon as there is one"), "{later:?}");
     sandbox.run(&["sync"]).ok();
-    expect!["new has no branch later; its branches are main, next"].assert_eq(&last_error(
+    expect!["new has no branch later; its branches are main, next; the repository was not kept, so add it again when that is put right"].assert_eq(&last_error(
         &sandbox,
         &["add", &path, "--name", "new", "--branch", "later"],
         2,
@@ -214,12 +214,16 @@ fn what_cannot_be_read_is_not_kept() {
     let sandbox = Sandbox::empty();
     let empty = Fixture::new();
     let path = empty.path().display().to_string();
-    expect!["acme/empty has no commit on any branch yet; there is nothing to index before the first one"]
+    expect!["acme/empty has no commit on any branch yet; there is nothing to index before the first one; the repository was not kept, so add it again when that is put right"]
         .assert_eq(&last_error(&sandbox, &["add", &path, "--name", "acme/empty"], 2));
     sandbox.write_config("[repositories]\nallowed_hosts = [\"127.0.0.1\"]\n");
     let unreachable = last_error(&sandbox, &["add", "http://127.0.0.1:1/acme/shop.git"], 1);
     assert!(unreachable.starts_with("acme/shop: git ls-remote failed"), "{unreachable}");
     assert!(unreachable.contains("'http://127.0.0.1:1/acme/shop.git/'"), "{unreachable}");
+    assert!(
+        unreachable.ends_with("; the repository was not kept, so add it again when that is put right"),
+        "{unreachable}"
+    );
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
 }

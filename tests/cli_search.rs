@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox};
+use crate::support::{Fixture, Forge, Sandbox};
 
 fn search(sandbox: &Sandbox, args: &[&str]) -> Value {
     sandbox.run(&[&["search", "--json"], args].concat()).ok().json()
@@ -99,6 +99,13 @@ fn filters_are_met_by_every_result() {
     assert!(hits(&kinds, "kind").iter().all(|kind| *kind != "merge_request") && !hits(&kinds, "id").is_empty());
     let alice = found(&["--author", "@alice"]);
     assert!(hits(&alice, "author").iter().all(|author| *author == "alice") && hits(&alice, "id").len() > 1);
+    assert_eq!(hits(&found(&["--author", "ALICE"]), "id"), hits(&alice, "id"), "in any case");
+    let label = |label: &str| found(&["--label", label]);
+    assert_eq!(hits(&label("Performance"), "id"), hits(&label("performance"), "id"));
+    assert!(!hits(&label("Performance"), "id").is_empty());
+    let nearest = sandbox.run(&["search", "redis", "--label", "performence", "--author", "alise"]).ok().stderr;
+    assert!(nearest.contains("nothing has the label 'performence'; the nearest name is 'performance'"), "{nearest}");
+    assert!(nearest.contains("nothing is by 'alise'; the nearest name is 'alice'"), "{nearest}");
     let after = found(&["--after", "2024-03-01"]);
     assert!(hits(&after, "created_at").iter().all(|at| *at >= "2024-03-01") && !hits(&after, "id").is_empty());
     let before = found(&["--before", "2024"]);
@@ -180,6 +187,28 @@ fn what_the_query_names_comes_first_and_its_words_for_time_are_conditions() {
 }
 
 #[test]
+fn the_name_of_a_function_finds_its_definition_before_its_callers() {
+    let mut shop = Fixture::new();
+    shop.write("src/pay.py", "def retry_payment(order):\n    return order\n");
+    shop.commit("Pay again");
+    for name in ["cart", "basket", "order", "refund", "voucher"] {
+        let call = format!("    retry_payment({name})\n").repeat(6);
+        shop.write(format!("src/{name}.py"), format!("def {name}_again({name}):\n    # retry_payment\n{call}"));
+        shop.commit(format!("retry_payment: call retry_payment of {name}"));
+    }
+    let sandbox = Sandbox::indexed(&shop);
+    let definition = "acme/shop:src/pay.py#retry_payment";
+    for query in [&["retry_payment"][..], &["retry_payment()", "--type=code"], &["where is retry_payment implemented?"]]
+    {
+        let found = search(&sandbox, query);
+        assert_eq!(hits(&found, "id")[0], definition, "{query:?}: {found:#}");
+    }
+    // Of what was said about it a question is not about the place.
+    let found = search(&sandbox, &["why do we call retry_payment of voucher"]);
+    assert_ne!(hits(&found, "id")[0], definition, "{found:#}");
+}
+
+#[test]
 fn profiles_rank_by_other_things() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -190,6 +219,16 @@ fn profiles_rank_by_other_things() {
     };
     // Ranks that are fused reach 2 / 61 at most; weighted parts much more.
     assert!(score("rrf") < 0.04 && score("default") > 0.2 && score("gitmemory") > 0.2);
+}
+
+#[test]
+fn before_there_are_vectors_words_count_with_every_profile() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for profile in ["default", "gitmemory", "rrf"] {
+        let found = search(&sandbox, &["choose a cache for product pages", "--profile", profile]);
+        assert_eq!(hits(&found, "id")[0], "acme/shop#3", "{profile}: {found:#}");
+    }
 }
 
 #[test]

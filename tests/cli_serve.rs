@@ -4,12 +4,13 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _},
     os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
 };
 
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox, Signal, eventually, signal};
+use crate::support::{Forge, Origin, Sandbox, Signal, eventually, signal};
 
 /// The result of a command once all that differs between two runs is gone.
 fn stable(mut json: Value) -> Value {
@@ -128,6 +129,8 @@ fn address_that_others_reach_needs_a_token() {
     sandbox.configure("[server]\ntoken_env = \"API_TOKEN\"\n");
     expect!["the environment variable API_TOKEN is not set; put the token that clients must show into it: export API_TOKEN=..."].assert_eq(sandbox.run(&["serve"]).error(3));
     sandbox.set("API_TOKEN", "open sesame");
+    expect![[r#"the token in API_TOKEN has 11 characters and could be guessed; at least 20 are needed: make one with 'openssl rand -hex 32'"#]].assert_eq(sandbox.run(&["serve"]).error(3));
+    sandbox.set("API_TOKEN", "open-sesame-open-sesame");
     let _server = sandbox.serve();
     assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
     // Whoever can read the data directory needs none.
@@ -146,32 +149,6 @@ fn configuration_that_the_server_has_not_read_is_noticed() {
         note: backstory.toml is not what the server (pid [PID]) has read; restart 'backstory serve' to use it
     "#]]
     .assert_eq(&output.stderr.replace(&server.pid().to_string(), "[PID]"));
-}
-
-#[test]
-fn command_that_is_no_server_is_waited_for_and_then_reported() {
-    let forge = Forge::start();
-    let sandbox = Sandbox::synced(&forge);
-    forge.asked();
-    forge.hold();
-    let sync = sandbox.spawn(&["sync"]);
-    eventually("the sync asks the forge", || forge.was_asked());
-    let output = sandbox.run(&["stats"]);
-    assert_eq!(output.code, 1);
-    expect![[r#"
-        note: waiting for backstory sync (pid [PID]) to end
-        error: backstory sync (pid [PID]) is using data; wait for it to end, or run 'backstory serve' so that commands can share it
-    "#]].assert_eq(&output.stderr.replace(&sync.id().to_string(), "[PID]"));
-
-    // One that ends in time is only waited for. It is killed, as that takes no longer on a slow machine.
-    let mut count = sandbox.spawn(&["count", "issues"]);
-    let mut stderr = BufReader::new(count.stderr.take().unwrap());
-    let mut told = String::new();
-    stderr.read_line(&mut told).unwrap();
-    assert_eq!(told, format!("note: waiting for backstory sync (pid {}) to end\n", sync.id()));
-    signal(sync.id(), Signal::KILL);
-    sync.wait_with_output().unwrap();
-    assert_eq!(sandbox.output(&count.wait_with_output().unwrap()).ok().stdout, "Issues: 6\n");
 }
 
 #[test]
@@ -242,4 +219,66 @@ fn data_directory_is_for_its_owner_only() {
     let sandbox = Sandbox::synced(&forge);
     let mode = |path: &str| fs::metadata(sandbox.data().join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(""), mode("lock")), (0o700, 0o600));
+}
+
+/// Every path in a directory that others than its owner may use.
+fn open_to_others(path: &Path) -> Vec<PathBuf> {
+    let mut found = vec![];
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let of = fs::symlink_metadata(&path).unwrap();
+        if of.permissions().mode() & 0o077 != 0 {
+            found.push(path.clone());
+        }
+        if of.is_dir() {
+            waiting.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    found
+}
+
+#[test]
+fn nobody_else_can_read_the_data_or_a_copy_of_it() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::new(&forge);
+    let mut repository = Origin::new();
+    repository.write("a.py", "a = 1\n").commit("Begin");
+    let permissive = |args: &[&str]| sandbox.output(&sandbox.command_after("umask 022", args).output().unwrap()).ok();
+    permissive(&["sync"]);
+    permissive(&["add", &repository.path().display().to_string(), "--name", "acme/code"]);
+    let backed_up = permissive(&["backup", "copy.sqlite"]);
+    assert_eq!(open_to_others(&sandbox.path().join("copy.sqlite")), Vec::<PathBuf>::new(), "{backed_up:?}");
+    assert_eq!(open_to_others(&sandbox.data()), Vec::<PathBuf>::new());
+
+    // As an older program left it.
+    let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    open(&sandbox.data(), 0o755);
+    open(&sandbox.data().join("ledger.sqlite"), 0o644);
+    open(&sandbox.data().join("clones"), 0o755);
+    open(&sandbox.path().join("copy.sqlite"), 0o644);
+    let told = permissive(&["count", "issues"]);
+    expect![[r#"
+        note: others could read files in data; they cannot any more
+    "#]]
+    .assert_eq(&told.stderr);
+    assert_eq!(open_to_others(&sandbox.data()), Vec::<PathBuf>::new());
+    assert_eq!(permissive(&["count", "issues"]).stderr, "", "it is said once");
+    // Who may read a copy does not say who may read the ledger.
+    permissive(&["restore", "copy.sqlite"]);
+    assert_eq!(open_to_others(&sandbox.data()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn health_is_that_of_the_running_server() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    expect!["no server runs for data; start 'backstory serve'"].assert_eq(sandbox.run(&["health"]).error(1));
+    let server = sandbox.serve();
+    let told = sandbox.run(&["health"]).ok().stdout;
+    assert_eq!(told, format!("The server at {} can answer\n", server.url));
+    drop(server);
+    assert!(sandbox.run(&["health"]).error(1).contains("cannot be reached"));
+    let elsewhere = sandbox.run(&["health", "--data-dir", "other"]);
+    assert_eq!(elsewhere.code, 1);
+    assert!(!sandbox.path().join("other").exists(), "nothing is created");
 }

@@ -41,8 +41,8 @@ fn planted() -> Forge {
 /// A sandbox that has read all of it, with vectors.
 fn keeping(forge: &Forge) -> Sandbox {
     let mut sandbox = Sandbox::new(forge);
-    sandbox.set("PLAIN", "a plain token");
-    sandbox.set("SCOPED", "a scoped token");
+    sandbox.set("PLAIN", "a plain token, long enough");
+    sandbox.set("SCOPED", "a scoped token, long enough");
     sandbox.configure(KEEP);
     sandbox.run(&["sync"]).ok();
     sandbox.run(&["embed"]).ok();
@@ -130,8 +130,8 @@ fn nothing_confidential_is_read_unless_configured() {
 fn the_setting_can_be_turned_on_and_off() {
     let forge = planted();
     let mut sandbox = Sandbox::synced(&forge);
-    sandbox.set("PLAIN", "a plain token");
-    sandbox.set("SCOPED", "a scoped token");
+    sandbox.set("PLAIN", "a plain token, long enough");
+    sandbox.set("SCOPED", "a scoped token, long enough");
     let without = sandbox.run(&["check", "--digest"]).ok().stdout;
 
     sandbox.configure(KEEP);
@@ -175,7 +175,10 @@ async fn what_becomes_confidential_is_hidden_and_comes_back() {
         sandbox.run(&["sync"]).ok();
         is_sound(&sandbox);
         let server = sandbox.serve();
-        let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+        let (open, whole) = (
+            Client::new(&server, Some("a plain token, long enough")),
+            Client::new(&server, Some("a scoped token, long enough")),
+        );
         let seen = whole.ask(None, &issue, &Value::Null).await;
         assert_eq!(seen["data"]["issue"]["confidential"], confidential, "{seen}");
         assert_eq!(open.ask(None, &issue, &Value::Null).await["data"]["issue"].is_null(), confidential);
@@ -194,7 +197,10 @@ async fn records_of_what_was_forgotten_are_as_confidential_as_it_was() {
     sandbox.run(&["forget", HIDDEN, "--reason", "the zeppelin customer asked for it"]).ok();
     sandbox.run(&["forget", "acme/shop#2"]).ok();
     let server = sandbox.serve();
-    let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+    let (open, whole) = (
+        Client::new(&server, Some("a plain token, long enough")),
+        Client::new(&server, Some("a scoped token, long enough")),
+    );
     let audit = "{ audit { subject reason } }";
     let subjects = |answer: Value| -> Vec<String> {
         let entries = answer["data"]["audit"].as_array().unwrap().iter();
@@ -218,7 +224,7 @@ async fn a_server_without_tokens_shows_it_to_its_own_commands_alone() {
     sandbox.run(&["sync"]).ok();
     let server = sandbox.serve();
     let title = format!("{{ issue(ref: \"{HIDDEN}\") {{ title }} }}");
-    for token in [None, Some("a scoped token")] {
+    for token in [None, Some("a scoped token, long enough")] {
         let answer = Client::new(&server, token).ask(None, &title, &Value::Null).await;
         assert_eq!(answer["data"]["issue"], Value::Null);
     }
@@ -239,7 +245,10 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     let forge = planted();
     let sandbox = keeping(&forge);
     let server = sandbox.serve();
-    let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+    let (open, whole) = (
+        Client::new(&server, Some("a plain token, long enough")),
+        Client::new(&server, Some("a scoped token, long enough")),
+    );
     let question = "Why did we decide on marzipan in the tangerine outage?";
     let create = "mutation { createChat { id } }";
     let send = "mutation ($chat: ID!, $text: String!) { sendMessage(chat: $chat, text: $text) { text answer { citations { id confidential } } } }";
@@ -263,7 +272,7 @@ async fn conversations_are_read_by_those_who_see_as_much() {
     assert_eq!(whole.ask(None, read, &json!({ "chat": "2" })).await["data"]["chats"].as_array().unwrap().len(), 2);
 
     // A subscription sees what the token of its first message sees.
-    for (token, sees) in [("a plain token", false), ("a scoped token", true)] {
+    for (token, sees) in [("a plain token, long enough", false), ("a scoped token, long enough", true)] {
         let mut socket = Socket::connect(&server.url, &[]).await.ok().unwrap();
         let payload = json!({ "Authorization": format!("Bearer {token}") });
         socket.send(json!({ "type": "connection_init", "payload": payload })).await;

@@ -65,6 +65,16 @@ fn config_file_missing_is_reported() {
 }
 
 #[test]
+fn config_is_a_file_with_an_end() {
+    let sandbox = Sandbox::empty();
+    expect!["the configuration /dev/zero is no regular file; name another one"]
+        .assert_eq(sandbox.run(&["stats", "--config", "/dev/zero"]).error(3));
+    std::fs::write(sandbox.path().join("large.toml"), "#".repeat((1 << 20) + 1)).unwrap();
+    expect!["the configuration large.toml is larger than 1024 KiB; name another file"]
+        .assert_eq(sandbox.run(&["stats", "--config", "large.toml"]).error(3));
+}
+
+#[test]
 fn required_fields_missing_are_reported() {
     check_changed(
         "base_url = \"https://gitlab.example.com\"\n",

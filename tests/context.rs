@@ -164,6 +164,55 @@ async fn every_passage_can_be_proved() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_pack_holds_the_best_item_trimmed() {
+    let world = World::new().await;
+    for format in [Format::Markdown, Format::Json] {
+        let wanted =
+            |tokens| ContextRequest { tokens, format, ..question("why is a clock skew accepted when tokens expire") };
+        let large = world.engine.context(wanted(4_000)).await.unwrap();
+        let small = world.engine.context(wanted(300)).await.unwrap();
+        let held: Vec<&str> = small.key_items.iter().map(|item| item.reference.as_str()).collect();
+        assert_eq!(held, [large.key_items[0].reference.as_str()], "{}", render(&small));
+        assert!(tokens::count(&(render(&small) + "\n")) <= 300);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pack_always_says_when_what_it_is_made_from_was_indexed() {
+    let world = World::new().await;
+    // While vectors are being made no state is on record.
+    let ledger = rusqlite::Connection::open(world.data.path().join("ledger.sqlite")).unwrap();
+    assert!(ledger.execute("DELETE FROM index_snapshots", []).unwrap() > 0);
+    let pack = world.engine.context(line_42()).await.unwrap();
+    assert!(pack.metadata.generated_at.is_some() && pack.manifest.timestamp == pack.metadata.generated_at);
+    assert_eq!(render(&pack), render(&world.engine.context(line_42()).await.unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_line_stands_in_two_passages() {
+    let mut origin = governed();
+    let body: String = (0..40).map(|line| format!("    let code_{line} = report_code({line});\n")).collect();
+    origin.write(
+        "src/codes.rs",
+        format!("//! Codes of errors.\n\n/// Reports every code.\npub fn report_all() {{\n{body}}}\n"),
+    );
+    origin.commit("Report every code");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let mut shown = 0;
+    for asked in ["report every code of errors", "errors", "report_code", "Codes of errors"] {
+        let pack = indexed.engine.context(question(asked)).await.unwrap();
+        for (at, one) in pack.retrieved.iter().enumerate() {
+            let beside = pack.retrieved[..at].iter().filter(|other| other.path.is_some() && other.path == one.path);
+            for other in beside {
+                assert!(one.lines.1 < other.lines.0 || other.lines.1 < one.lines.0, "{asked}: {one:?} {other:?}");
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 0, "some file has several passages");
+}
+
 /// A repository with documents that govern and others.
 fn governed() -> Origin {
     let mut origin = Origin::new();
@@ -209,6 +258,57 @@ async fn what_governs_comes_first_and_may_come_alone() {
     let none = indexed.engine.context(none).await.unwrap();
     expect!["The index has no specification, contract or recorded decision that answers the question."]
         .assert_eq(&none.summary);
+}
+
+/// What is narrowed is looked for among everything, not among the first hundred hits.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_governs_or_stands_below_a_path_is_found_behind_hundreds_of_others() {
+    let mut origin = Origin::new();
+    for number in 0..150 {
+        let text = format!("# Errors, codes\n\nErrors report codes: error code {number}, errors, codes.\n");
+        origin.write(format!("notes/errors-{number}.md"), text);
+    }
+    origin.commit("Report errors with codes");
+    origin.write("docs/adr/0001-failures.md", "# Failures\n\nOf all things that fail, each is told with many more words than others need, and then the errors have their codes too, since clients ask for them.\n");
+    origin.write("lib/failures.md", "# Failures\n\nOf all the things that a library may say when it fails, of which there are many more than anybody wants to know, it reports the codes of errors last.\n");
+    origin.commit("Say what fails");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let asked = question("report errors with codes");
+    let paths = |pack: &ContextPack| {
+        let paths = pack.retrieved.iter().filter_map(|of| of.path.clone());
+        paths.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    let governing = ContextRequest { mode: Mode::GoverningDocsOnly, ..asked.clone() };
+    assert_eq!(paths(&indexed.engine.context(governing).await.unwrap()), "docs/adr/0001-failures.md");
+    let below = ContextRequest { path: Some("lib".into()), ..asked };
+    assert_eq!(paths(&indexed.engine.context(below).await.unwrap()), "lib/failures.md");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_hold_for_every_section_of_a_pack_about_code() {
+    let mut world = World::new().await;
+    world.add_checks().await;
+    let whole = || place(Target::Lines { path: world::TOKEN.to_owned(), lines: None });
+    let all = world.engine.context(whole()).await.unwrap();
+    assert!(all.timeline.iter().any(|entry| entry.date != "2024-01-01"), "{:?}", all.timeline);
+    // The commits that added checks were made from five o'clock on; the issues and requests are older or newer.
+    let (after, before) = ("2024-01-01T05:00:00Z".parse().unwrap(), "2024-01-02T00:00:00Z".parse().unwrap());
+    let filter = Filter { after: Some(after), before: Some(before), ..whole().filter };
+    let narrowed = world.engine.context(ContextRequest { filter, ..whole() }).await.unwrap();
+    assert!(!narrowed.key_items.is_empty() && !narrowed.important_diffs.is_empty(), "{narrowed:?}");
+    assert!(narrowed.timeline.iter().all(|entry| entry.date == "2024-01-01"), "{:?}", narrowed.timeline);
+    for item in &narrowed.key_items {
+        assert!(item.kind == "commit" && item.title.starts_with("Check the "), "{item:?}");
+    }
+    assert!(narrowed.important_diffs.iter().all(|diff| diff.explanation.contains("Check the ")), "{narrowed:?}");
+    assert!(narrowed.design_notes.is_empty(), "{:?}", narrowed.design_notes);
+    assert!(narrowed.summary.starts_with("320 lines of src/auth/token.rs were written in the time"), "{narrowed:?}");
+    assert!(narrowed.missing.iter().any(|said| said.contains("do not meet the filters")), "{:?}", narrowed.missing);
+    // Nothing is newer.
+    let later = Filter { after: Some(before), ..whole().filter };
+    let later = world.engine.context(ContextRequest { filter: later, ..line_42() }).await.unwrap();
+    assert!(later.summary.starts_with("No line of src/auth/token.rs:42 was written in the time"), "{}", later.summary);
+    assert!(later.timeline.iter().all(|entry| entry.date.as_str() > "2024-01-01"), "{:?}", later.timeline);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -128,11 +128,14 @@ async fn bundled_query_does_not_wait_for_texts_that_are_being_embedded() {
         (0..200).map(|i| format!("{i} {}", "discussion of the merge request ".repeat(30))).collect();
     let background = {
         let embedder = embedder.clone();
-        tokio::spawn(async move { embedder.embed_documents(&texts).await })
+        tokio::spawn(async move { embedder.embed_in_background(&texts).await })
     };
     for _ in 0..5 {
         embedder.embed_query("merge request").await.unwrap();
     }
+    // Nor do texts for which somebody waits.
+    let few: Vec<String> = (0..8).map(|i| format!("{i} merge request")).collect();
+    embedder.embed_documents(&few).await.unwrap();
     assert!(!background.is_finished());
     // What nobody waits for any more is given up, so that the next texts have the threads.
     background.abort();

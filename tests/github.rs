@@ -204,6 +204,7 @@ fn a_repository_is_added_with_its_forge_and_a_line_leads_to_what_was_said() {
     let shop = shop();
     shop.git(["remote", "add", "origin", &format!("{}/acme/shop.git", forge.url)]);
     let sandbox = Sandbox::empty();
+    sandbox.write_config("data_dir = \"data\"\n[repositories]\nallowed_hosts = [\"127.0.0.1\"]\n");
     sandbox.run(&["add", &shop.path().display().to_string(), "--forge", "github"]).ok();
     assert!(forge.asked().iter().any(|asked| asked.contains("/api/v3/repos/acme/shop/issues")));
     let why = sandbox.run(&["why", "src/cart.py#total"]).ok().stdout;

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use backstory_engine::{Scope, ledger::Branches, model::commit::Sha};
 
-use crate::support::{Indexed, Origin, names};
+use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, names};
 
 /// One data directory with the default branch of an origin and one with all its branches.
 struct Both {
@@ -81,6 +81,25 @@ async fn merges_of_every_kind() {
     origin.commit_index("Merge branch 'evil'", &[evil]);
     both.sync().await;
     both.equal_cold(origin.path(), "merges").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_whose_times_do_not_tell_their_order() {
+    let mut origin = Origin::new();
+    origin.write("src/a.rs", rust("first", "trimmed.to_owned()")).commit("Begin");
+    let both = Both::of(origin.path()).await;
+    let at = FIRST_COMMIT_AT;
+    for (step, time) in [at, at, at - 86_400, at + 10 * 86_400, at + 1].into_iter().enumerate() {
+        origin.at(time);
+        origin.switch("feature").write("src/b.rs", rust("second", &format!("trimmed.repeat({step})")));
+        let tip = origin.commit(format!("Step {step}"));
+        origin.git(["switch", "--quiet", "main"]);
+        origin.git(["checkout", "feature", "--", "src/b.rs"]);
+        origin.at(time);
+        origin.commit_index(format!("Merge step {step}"), &[tip]);
+        both.sync().await;
+    }
+    both.equal_cold(origin.path(), "clocks").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -275,7 +294,11 @@ async fn nothing_to_read_is_said_and_the_first_commit_is_read() {
     let mut origin = Origin::new();
     let indexed = Indexed::added(origin.path(), Branches::Default).await;
     let error = indexed.try_sync(Scope::New).await.unwrap_err().to_string();
-    assert_eq!(error, "acme/tool has no commit on any branch yet; there is nothing to index before the first one");
+    assert_eq!(
+        error,
+        "acme/tool has no commit on any branch yet; there is nothing to index before the first one; the repository was \
+         not kept, so add it again when that is put right"
+    );
     indexed.check().await;
     origin.write("a.txt", "a\n").commit("Begin");
     indexed.add(origin.path(), "acme/tool", Branches::Default).await.unwrap();

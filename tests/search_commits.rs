@@ -57,6 +57,30 @@ async fn commits_of_one_merge_are_one_hit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_story_is_headed_by_the_commit_that_matches_best_not_by_its_merge() {
+    let mut origin = Origin::new();
+    origin.write("README", "A shop.\n");
+    origin.commit("Begin");
+    origin.switch("sessions");
+    origin.write("src/session.py", "LIFETIME = 60\n");
+    let work = origin.commit("Let sessions end when nobody is there any more").to_string();
+    origin.write("src/cookie.py", "NAME = 'shop'\n");
+    origin.commit("Name the cookie of sessions");
+    origin.git(["checkout", "--quiet", "main"]);
+    let tip = origin.sha("sessions");
+    origin.git(["merge", "--quiet", "--no-ff", "--no-commit", "sessions"]);
+    let message = "Merge pull request #7 from ann/sessions\n\nSessions end when nobody is there\n";
+    let merge = origin.commit_index(message, &[tip]).to_string();
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let hits = found(&indexed, "sessions end when nobody is there").await;
+    assert_eq!(hits.len(), 1, "{:?}", titles(&hits));
+    assert_eq!(hits[0].document.id, format!("{PROJECT}@{work}"), "{:?}", titles(&hits));
+    assert!(hits[0].snippet.contains("nobody is there any more"), "{}", hits[0].snippet);
+    let members: Vec<&str> = hits[0].members.iter().map(|member| member.id.as_str()).collect();
+    assert!(members.contains(&format!("{PROJECT}@{merge}").as_str()), "{members:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_merge_is_found_by_the_title_of_its_request() {
     let (origin, [_, _, merge]) = merged();
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
@@ -89,4 +113,32 @@ async fn a_search_for_commits_alone_looks_at_many() {
     }
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     assert_eq!(found(&indexed, "carts").await.len(), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_are_found_by_all_that_their_author_is_called() {
+    let mut origin = Origin::new();
+    origin.write("cart.py", "total = 1\n");
+    origin.author("Grace Hopper", "grace@example.com").commit("Carts of Grace");
+    origin.write("cart.py", "total = 2\n");
+    origin.author("Grace Hopper", "hopper@navy.example").commit("Carts of the navy");
+    origin.write("cart.py", "total = 3\n");
+    origin.author("Ada", "ada@example.com").commit("Carts of Ada");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let by = async |author: &str| {
+        let filter = Filter { authors: vec![author.to_owned()], ..Filter::default() };
+        let request = SearchRequest { query: "carts".into(), filter, limit: 20, ..SearchRequest::default() };
+        let response = indexed.engine.search(request).await.unwrap();
+        let mut titles: Vec<String> = response.hits.into_iter().map(|hit| hit.document.title).collect();
+        titles.sort();
+        (titles, response.warnings.into_iter().find(|warning| warning.contains("nearest")))
+    };
+    let both = vec!["Carts of Grace".to_owned(), "Carts of the navy".to_owned()];
+    for name in ["Grace Hopper", "grace hopper", "GRACE@example.com", "hopper@navy.example"] {
+        assert_eq!(by(name).await, (both.clone(), None), "{name}");
+    }
+    assert_eq!(by("ada").await, (vec!["Carts of Ada".to_owned()], None));
+    let (none, said) = by("adda@example.com").await;
+    assert!(none.is_empty());
+    assert_eq!(said.unwrap(), "nothing is by 'adda@example.com'; the nearest name is 'ada@example.com'");
 }

@@ -42,6 +42,12 @@ fn secrets() -> BTreeMap<&'static str, String> {
         ("annotation", format!("pu{}-{}", "l", hex(16, 40))),
         ("question", format!("gs{}_{}", "k", random(17, 52))),
         ("request", format!("r{}_{}", "8", random(18, 37))),
+        ("label", format!("gl{}-{}", "pat", random(19, 20))),
+        ("discussion", format!("gl{}-{}", "pat", random(20, 21))),
+        ("user", format!("gl{}-{}", "pat", random(21, 22))),
+        ("author", format!("gl{}-{}", "pat", random(22, 23))),
+        ("mail", format!("gl{}-{}", "pat", random(23, 24))),
+        ("glued", format!("gl{}-{}", "pat", random(24, 25))),
     ])
 }
 
@@ -56,6 +62,11 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
     let discussion = forge.discuss(&issue, "carol", &format!("The log of the payment service:\n```\n{log}\n```"));
     let curl = format!("`curl -H 'Authorization: Bearer {}' https://api.example.com`", of("reply"));
     forge.reply(&issue, &discussion, "bob", &curl);
+    // Names that become keys.
+    forge.new_label(&issue, of("label"));
+    forge.join(of("user"), "Somebody");
+    let named = forge.discuss(&issue, of("user"), &format!("It is the_token{}!", of("glued")));
+    forge.call_discussion(&issue, &named, of("discussion"));
     forge.discuss(&merge_request, "alice", &format!("Is {} still the token for packages?", of("review")));
     origin.write(
         "src/payment.py",
@@ -76,10 +87,12 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
         "src/sign.py",
         format!("# Signs what is paid\nKEY = \"\"\"{key}\"\"\"\n\ndef sign(basket):\n    return KEY\n"),
     );
+    origin.author(&format!("Ada {}", of("author")), &format!("{}@example.com", of("mail")));
     origin.write("config/weather.yml", "weather:\n  api_key: ${WEATHER_API_KEY}\n");
     let address = format!("postgres://app:{}@db/shop", of("address"));
     origin.write("README.md", format!("# Payment\n\nSet `DB_PASSWORD={}`, then open {address}.\n", of("settings")));
     origin.commit("Sign what is paid, take the key of the weather service from the environment");
+    origin.author("Ada Lovelace", "ada@example.com");
     origin.git([
         "tag",
         "--annotate",
@@ -291,6 +304,69 @@ async fn planted_secrets_reach_no_file_no_log_and_no_answer() {
         .assert_eq(&issue["secrets"].to_string());
     assert_eq!(issue["discussions"]["nodes"][0]["notes"][0]["secrets"], json!([{ "kind": "slack-token" }]));
     assert_eq!(of("acme/shop#1")["securityWarning"], false);
+    assert_eq!(issue["labels"], json!([{ "name": "[redacted:gitlab-token:26]" }]));
+}
+
+#[test]
+fn a_label_whose_name_is_a_secret_stays_one_label() {
+    let (forge, secrets) = (Forge::start(), secrets());
+    forge.new_label("acme/shop#1", &secrets["label"]);
+    forge.add_label("acme/shop#2", &secrets["label"]);
+    let sandbox = Sandbox::synced(&forge);
+    let digest = || sandbox.run(&["check", "--digest", "--json"]).ok().json()["digest"].clone();
+    let first = digest();
+    let labeled = sandbox.run(&["list", "issues", "--label", "[redacted:gitlab-token:26]"]).ok().stdout;
+    assert_eq!(labeled.lines().filter(|line| line.starts_with('#')).count(), 2, "{labeled}");
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(digest(), first);
+    sandbox.run(&["check"]).ok();
+    let key = |key: &str| {
+        let ledger =
+            Connection::open_with_flags(sandbox.data().join("ledger.sqlite"), OpenFlags::SQLITE_OPEN_READ_ONLY);
+        let query = "SELECT COUNT(*) FROM items WHERE kind = 'label' AND key = ?1";
+        ledger.unwrap().query_row(query, [key], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!((key("[redacted:gitlab-token:26]"), key(&secrets["label"])), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_input_is_answered_at_once_and_repeated_in_part() {
+    let sandbox = Sandbox::empty();
+    let server = sandbox.serve();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let long = format!("gl{}-", "pat").repeat(3500);
+    let name = "a1234567890".repeat(2000);
+    for body in [
+        json!({ "query": format!("{{ project(path: \"{long}\") {{ path }} }}") }),
+        json!({ "query": format!("{{ issue(ref: \"{long}\") {{ id }} }}") }),
+        json!({ "query": format!("{{ search(query: \"{long}\") {{ hits {{ id }} }} }}") }),
+        json!({ "query": format!("{{ search(query: \"x\", filter: {{ project: \"{long}\" }}) {{ hits {{ id }} }} }}") }),
+        json!({ "query": format!("{{ job(id: \"{long} {long}\") {{ id }} }}") }),
+        json!({ "query": format!("{{ project(path: \"{long}\") {{ {name} }} }}") }),
+        json!({ "query": format!("{{ project(path: \"{long}\"") }),
+        json!({ "query": format!("{{ {name} }}") }),
+        json!({ "query": "query Q($p: Int!) { project(path: $p) { path } }", "variables": { "p": long } }),
+        json!({ "query": "{ __typename }", "operationName": name }),
+    ] {
+        let started = std::time::Instant::now();
+        let answer = async {
+            let answer = http.post(format!("{}/graphql", server.url)).json(&body).send().await.unwrap();
+            answer.json::<Value>().await.unwrap()
+        };
+        let health = async {
+            let health = http.get(format!("{}/healthz", server.url)).send().await.unwrap();
+            (health.status(), started.elapsed())
+        };
+        let (answer, (status, healthy)) = tokio::join!(answer, health);
+        let took = started.elapsed();
+        assert_eq!(status, 200);
+        assert!(healthy.as_secs_f64() < 1.0 && took.as_secs_f64() < 1.0, "{healthy:?} {took:?} {answer:.300}");
+        for error in answer["errors"].as_array().unwrap_or_else(|| panic!("{answer:.300}")) {
+            let message = error["message"].as_str().unwrap();
+            let repeated = message.matches("glpat-").count() * 6 + message.matches("a1234567890").count() * 11;
+            assert!(repeated <= 200 && message.chars().count() <= 1000, "{message}");
+        }
+    }
 }
 
 #[test]

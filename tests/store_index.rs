@@ -50,6 +50,7 @@ fn issue(id: &str, title: &str, body: &str) -> Document {
         parts: vec![Part { attribution: String::new(), body: body.into() }],
         whole_text: text,
         path: None,
+        changed: vec![],
         lines: None,
         importance: 0.0,
         confidential: false,

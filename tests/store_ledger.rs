@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Sight};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Ledger, LedgerError, NewItem, NewMessage, Page, REMOVED_ANSWER, RepositoryEntry,
-    Role, RunStatus, Subject, Written,
+    AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, Page, PutAside,
+    REMOVED_ANSWER, RepositoryEntry, Retried, Role, RunStatus, Subject, Written,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -306,4 +306,84 @@ fn what_is_not_kept_does_not_bury_what_was_forgotten() {
     let forgotten = ledger.audit(Some(AuditAction::Forget), None, 100).unwrap();
     assert_eq!(forgotten.len(), 1);
     assert_eq!(ledger.audit(None, Some(retired[999].id), 10).unwrap(), forgotten);
+}
+
+fn put_aside(kind: ItemKind, key: &str, thread: Option<&str>) -> PutAside {
+    PutAside {
+        project: "acme/shop".into(),
+        kind,
+        key: key.into(),
+        thread: thread.map(Into::into),
+        field: "notes[0].created_at".into(),
+        reason: "is null, not a timestamp string".into(),
+        confidential: false,
+    }
+}
+
+fn quarantined(ledger: &Ledger) -> Vec<String> {
+    let (count, rows) = ledger.quarantine(100).unwrap();
+    assert_eq!(count, rows.len() as u64);
+    rows.into_iter().map(|row| row.of.key).collect()
+}
+
+#[test]
+fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stays() {
+    let ledger = Ledger::in_memory().unwrap();
+    let thread = Some("#1");
+    let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
+    ledger.commit(&page(items)).unwrap();
+    let read_again = |put_aside: Vec<PutAside>, items: Vec<NewItem>, second: i64| {
+        let (project, thread) = ("acme/shop".to_owned(), "#1".to_owned());
+        let page = Page {
+            items,
+            put_aside,
+            fetched_at: at(second),
+            complete_threads: vec![(project.clone(), thread.clone())],
+            retried: vec![Retried::Thread(project, thread)],
+            ..Page::default()
+        };
+        ledger.commit(&page).unwrap();
+    };
+    let both = vec![put_aside(ItemKind::Discussion, "#1~a", thread), put_aside(ItemKind::Discussion, "#1~b", thread)];
+    read_again(both.clone(), vec![], 300);
+    assert_eq!(quarantined(&ledger), ["#1~a", "#1~b"]);
+    assert!(ledger.item("acme/shop", ItemKind::Discussion, "#1~a").unwrap().is_some(), "as it was");
+    // One can be read, of the other it is tried again.
+    read_again(vec![both[1].clone()], vec![item(ItemKind::Discussion, "#1~a", thread, "{}")], 400);
+    let rows = ledger.quarantine_of("acme/shop").unwrap();
+    let times: Vec<_> = rows.iter().map(|row| (row.of.key.as_str(), row.first_seen, row.last_tried)).collect();
+    assert_eq!(times, [("#1~b", at(300), at(400))]);
+    // The forge has it no more.
+    read_again(vec![], vec![], 500);
+    assert_eq!(quarantined(&ledger), Vec::<String>::new());
+    // What goes takes along what was put aside of it.
+    read_again(both, vec![], 600);
+    ledger.bury(&[("acme/shop".into(), ItemKind::Issue, "#1".into())], at(700)).unwrap();
+    assert_eq!(quarantined(&ledger), Vec::<String>::new());
+}
+
+#[test]
+fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_before() {
+    let ledger = Ledger::in_memory().unwrap();
+    let thread = Some("#1");
+    let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
+    ledger.commit(&page(items)).unwrap();
+    let open = ledger.seeing(Sight::Open);
+    let hidden = PutAside { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
+    ledger.commit(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
+    assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
+    assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);
+    assert_eq!((quarantined(&open), quarantined(&ledger)), (vec![], vec!["#1".to_owned()]));
+}
+
+#[test]
+fn no_more_than_so_many_items_of_a_project_are_put_aside() {
+    let ledger = Ledger::in_memory().unwrap();
+    let put_aside = (0..=MAX_QUARANTINED).map(|number| put_aside(ItemKind::Label, &number.to_string(), None)).collect();
+    let page = Page { put_aside, fetched_at: at(300), ..Page::default() };
+    let error = ledger.commit(&page).unwrap_err();
+    assert!(matches!(&error, LedgerError::Quarantine { project, .. } if project == "acme/shop"), "{error}");
+    assert_eq!(quarantined(&ledger), Vec::<String>::new(), "nothing of the page");
+    ledger.put_aside(&page.put_aside, at(300)).unwrap();
+    assert_eq!(ledger.quarantine(1).unwrap().0, MAX_QUARANTINED);
 }

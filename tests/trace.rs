@@ -116,6 +116,25 @@ async fn earlier_versions_and_moved_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_a_file_of_many_commits_the_requests_with_threads_on_its_lines_are_told() {
+    let mut world = World::new().await;
+    world.add_checks().await;
+    let whole = Target::Lines { path: world::TOKEN.to_owned(), lines: None };
+    let trace = world.engine.trace(about(whole)).await.unwrap();
+    // The commits with most lines came with no request.
+    assert_eq!(trace.origin.as_ref().unwrap().author, "Bob Ruiz");
+    assert_eq!(trace.merge_requests, ["acme/shop!2"], "{:?}", trace.chain);
+    assert!(!trace.discussions.is_empty(), "{:?}", trace.chain);
+    let step = trace.chain.iter().find(|step| step.node.kind == "discussion").unwrap();
+    assert_eq!((step.edge, step.evidence.path.as_deref()), ("COMMENTS_ON", Some(world::TOKEN)));
+    assert_eq!(
+        trace.missing[0],
+        "the lines come from 6 commits; all 6 commits and their 1 merge request were looked at, and 5 commits came with \
+         none; shown are those whose discussions say most about the lines, then those with most lines"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lines_of_every_kind_of_file() {
     let mut origin = Origin::new();
     origin.write("dos.py", "a = 1\r\nb = 2\r\n").write(b"src/caf\xe9.c", "int one;\nint two;\n");

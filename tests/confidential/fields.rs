@@ -140,7 +140,10 @@ async fn no_answer_without_the_scope_tells_anything() {
     let forge = planted();
     let sandbox = keeping(&forge);
     let server = sandbox.serve();
-    let (open, whole) = (Client::new(&server, Some("a plain token")), Client::new(&server, Some("a scoped token")));
+    let (open, whole) = (
+        Client::new(&server, Some("a plain token, long enough")),
+        Client::new(&server, Some("a scoped token, long enough")),
+    );
     // A conversation of each, in which it was asked.
     whole.ask(None, "mutation { createChat { id } }", &Value::Null).await;
     let send = "mutation { sendMessage(chat: 1, text: \"why is it marzipan?\") { text } }";
@@ -212,7 +215,7 @@ async fn without_the_scope_all_is_as_if_it_were_not_there() {
     let forge = planted();
     let sandbox = keeping(&forge);
     let server = sandbox.serve();
-    let open = Client::new(&server, Some("a plain token"));
+    let open = Client::new(&server, Some("a plain token, long enough"));
     let bare = Sandbox::synced(&forge);
     bare.run(&["embed"]).ok();
     let bare_server = bare.serve();

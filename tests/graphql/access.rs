@@ -15,6 +15,9 @@ use crate::support::{Forge, Sandbox};
 /// Longest time that the server may take to say something.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// A token of the API.
+const TOKEN: &str = "open-sesame-open-sesame";
+
 /// A WebSocket connection.
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>);
 
@@ -70,6 +73,7 @@ async fn without_a_token_only_this_machine_is_answered() {
         (vec![("host", "localhost.evil.example")], 403),
         (vec![("host", "127.0.0.1.evil.example:7373")], 403),
         (vec![("host", "192.0.2.1")], 403),
+        (vec![("host", "x@localhost")], 403),
         // A page of another site in the user's browser.
         (vec![("origin", own.as_str())], 200),
         (vec![("origin", "http://evil.example")], 403),
@@ -82,6 +86,14 @@ async fn without_a_token_only_this_machine_is_answered() {
     assert!(Socket::connect(&own, &[("origin", &own)]).await.is_ok());
     let page = api.http.get(api.url("/graphql")).header("host", "evil.example").send().await.unwrap();
     assert_eq!(page.status(), 403);
+    for path in ["/healthz", "/readyz"] {
+        for (host, expected) in [("localhost", 200), ("evil.example", 403), ("x@localhost", 403)] {
+            let answer = api.http.get(api.url(path)).header("host", host).send().await.unwrap();
+            assert_eq!(answer.status(), expected, "{path} {host}");
+        }
+    }
+    let ready: Value = api.http.get(api.url("/readyz")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(ready, json!({ "status": "ready" }), "what the stores hold is not for everybody");
 }
 
 #[tokio::test]
@@ -89,17 +101,19 @@ async fn with_a_token_it_must_be_shown() {
     let forge = Forge::start();
     let mut sandbox = Sandbox::new(&forge);
     sandbox.configure("\n[server]\ntoken_env = \"API_TOKEN\"\n");
-    sandbox.set("API_TOKEN", "open sesame");
+    sandbox.set("API_TOKEN", TOKEN);
     let server = sandbox.serve();
     let api = Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() };
-    let right = ("authorization", "Bearer open sesame");
+    let right = ("authorization", "Bearer open-sesame-open-sesame");
     assert_eq!(status(&api, &[right]).await, 200);
     // Whoever has the token may come from anywhere.
     assert_eq!(
         status(&api, &[right, ("host", "backstory.example"), ("origin", "https://dashboard.example")]).await,
         200
     );
-    for wrong in ["Bearer open", "Bearer open sesame!", "Bearer ", "Basic open sesame", "open sesame", ""] {
+    for wrong in
+        ["Bearer open", "Bearer open-sesame-open-sesame!", "Bearer ", "Basic open-sesame-open-sesame", TOKEN, ""]
+    {
         assert_eq!(status(&api, &[("authorization", wrong)]).await, 401, "{wrong}");
     }
     for (path, expected) in [("/graphql", 200), ("/graphql/assets/start.js", 200), ("/nothing", 401), ("/healthz", 200)]
@@ -115,7 +129,7 @@ async fn with_a_token_it_must_be_shown() {
     // A browser cannot set headers: the token may come with the first message.
     for (headers, payload, accepted) in [
         (vec![right], json!({}), true),
-        (vec![], json!({ "Authorization": "Bearer open sesame" }), true),
+        (vec![], json!({ "Authorization": "Bearer open-sesame-open-sesame" }), true),
         (vec![], json!({ "Authorization": "Bearer wrong" }), false),
         (vec![], json!({}), false),
     ] {
@@ -125,6 +139,102 @@ async fn with_a_token_it_must_be_shown() {
         assert_eq!(first, accepted.then(|| json!({ "type": "connection_ack" })), "{headers:?} {payload}");
     }
     assert_eq!(Socket::connect(url, &[("authorization", "Bearer wrong")]).await.err(), Some(401));
+}
+
+/// A server that wants [`TOKEN`].
+fn guarded() -> Api {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::new(&forge);
+    sandbox.configure("\n[server]\ntoken_env = \"API_TOKEN\"\n");
+    sandbox.set("API_TOKEN", TOKEN);
+    sandbox.run(&["sync"]).ok();
+    let server = sandbox.serve();
+    Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_counted_and_then_not_looked_at() {
+    let api = guarded();
+    let right = ("authorization", "Bearer open-sesame-open-sesame");
+    assert_eq!(status(&api, &[right]).await, 200);
+    let mut refusals = vec![];
+    for number in 0..30 {
+        let guess = format!("Bearer guess-number-{number}-of-many");
+        let request = api.http.post(api.url("/graphql")).header("authorization", guess).json(&json!({}));
+        let response = request.send().await.unwrap();
+        refusals.push(response.status().as_u16());
+        if response.status() == 429 {
+            let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1..=3).contains(&wait), "{wait}");
+            assert!(response.json::<Value>().await.unwrap()["errors"][0]["message"].is_string());
+        }
+    }
+    // On a slow machine some are made good meanwhile.
+    assert!(count(&refusals, 401) >= 20 && count(&refusals, 429) >= 1, "{refusals:?}");
+    assert_eq!(count(&refusals, 401) + count(&refusals, 429), refusals.len());
+    assert_eq!(status(&api, &[right]).await, 200, "who was known before is not shut out by neighbors");
+    // Nor is who owns the data directory.
+    assert_eq!(api.sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
+}
+
+fn count(statuses: &[u16], wanted: u16) -> usize {
+    statuses.iter().filter(|status| **status == wanted).count()
+}
+
+#[tokio::test]
+async fn sockets_without_a_token_do_not_keep_out_those_that_have_one() {
+    let api = guarded();
+    let url = &api.server.url;
+    let mut silent = vec![];
+    for _ in 0..70 {
+        silent.push(Socket::connect(url, &[]).await.ok().unwrap());
+    }
+    // The oldest give way to the newest.
+    assert_eq!(silent[0].next().await, None);
+    let right = ("authorization", "Bearer open-sesame-open-sesame");
+    let mut own = Socket::connect(url, &[right]).await.ok().unwrap();
+    own.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(own.next().await, Some(json!({ "type": "connection_ack" })));
+    let mut browser = Socket::connect(url, &[]).await.ok().unwrap();
+    browser.send(json!({ "type": "connection_init", "payload": { "Authorization": right.1 } })).await;
+    assert_eq!(browser.next().await, Some(json!({ "type": "connection_ack" })));
+    // The last that says nothing is closed too, if only after a while.
+    assert_eq!(silent.last_mut().unwrap().next().await, None);
+    assert_eq!(status(&api, &[right]).await, 200);
+}
+
+#[tokio::test]
+async fn operations_of_a_socket_are_counted() {
+    let api = Api::new();
+    api.forge.hold();
+    let id = api.data("mutation { sync { id } }").await["sync"]["id"].as_str().unwrap().to_owned();
+    let mut socket = Socket::connect(&api.server.url, &[]).await.ok().unwrap();
+    socket.send(json!({ "type": "connection_init" })).await;
+    assert_eq!(socket.next().await, Some(json!({ "type": "connection_ack" })));
+    let query = "subscription ($id: ID!) { taskProgress(id: $id) { status } }";
+    for number in 0..17 {
+        let payload = json!({ "query": query, "variables": { "id": id } });
+        socket.send(json!({ "id": number.to_string(), "type": "subscribe", "payload": payload })).await;
+    }
+    let refused = loop {
+        let message = socket.next().await.unwrap();
+        if !message["payload"]["errors"].is_null() || message["type"] == "error" {
+            break message;
+        }
+    };
+    assert!(refused.to_string().contains("BUSY") && refused.to_string().contains("16 operations"), "{refused}");
+    // One that ends makes room.
+    socket.send(json!({ "id": "0", "type": "complete" })).await;
+    let payload = json!({ "query": "{ __typename }" });
+    socket.send(json!({ "id": "last", "type": "subscribe", "payload": payload })).await;
+    loop {
+        let message = socket.next().await.unwrap();
+        if message["id"] == "last" {
+            assert_eq!(message["payload"]["data"]["__typename"], "Query", "{message}");
+            break;
+        }
+    }
+    api.forge.release();
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::{Api, texts};
@@ -40,6 +41,25 @@ async fn every_type_of_node_is_found_by_its_id() {
     let nothing = ["acme/shop#998", "@nobody-else", "acme/nothing", "no id at all", "", "acme/shop@7777777"];
     let found = api.data_with(query, json!({ "ids": nothing })).await;
     assert_eq!(found["nodes"], json!(vec![Value::Null; nothing.len()]));
+}
+
+#[tokio::test]
+async fn a_ranking_that_cannot_count_is_refused() {
+    let api = Api::new();
+    let mut said = Vec::new();
+    for ranking in ["{ profile: RRF, recency: 1 }", "{ semantic: 0, lexical: 0 }", "{ lexical: 2 }"] {
+        let query = format!("{{ search(query: \"redis\", ranking: {ranking}) {{ hits {{ score }} }} }}");
+        let answer = api.answer(&query, Value::Null).await;
+        said.push(answer["errors"][0]["message"].as_str().unwrap_or_default().to_owned());
+    }
+    expect![[r#"
+        [
+            "weights do not count with the profile RRF; leave them out or name another profile",
+            "semantic and lexical are both 0; one of them must count",
+            "a weight is 2; weights are 0 to 1",
+        ]
+    "#]]
+    .assert_debug_eq(&said);
 }
 
 #[tokio::test]

@@ -117,6 +117,68 @@ async fn damage_is_noticed_when_opening() {
     assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
 }
 
+/// Copies a directory.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+/// Lance panics where some bits of a manifest are others; here that is an error like any other.
+#[tokio::test]
+async fn a_flipped_bit_is_damage_or_nothing_and_never_a_panic() {
+    let documents = [issue("a/b#1", "Title", "body"), issue("a/b#2", "Other", "words")];
+    let (dir, index) = index_of(&documents).await;
+    index.optimize().await.unwrap();
+    drop(index);
+    let newest = |table: &str| {
+        let mut manifests = files_below(dir.path(), &format!("{table}.lance/_versions"));
+        manifests.sort();
+        // The newest has the smallest name.
+        manifests.swap_remove(0)
+    };
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut damaged = 0;
+    for turn in 0..60 {
+        let manifest = newest(["documents", "passages"][turn % 2]);
+        let copied = TempDir::new().unwrap();
+        copy(dir.path(), copied.path());
+        let path = copied.path().join(manifest.strip_prefix(dir.path()).unwrap());
+        let mut bytes = fs::read(&path).unwrap();
+        let (at, bit) = (random.usize(..bytes.len()), random.u8(..8));
+        bytes[at] ^= 1 << bit;
+        fs::write(&path, bytes).unwrap();
+        let when = format!("{} byte {at} bit {bit}", path.display());
+        let index = match Index::open(copied.path(), model("words")).await {
+            Ok(index) => index,
+            Err(IndexError::Damaged { .. } | IndexError::Outdated { .. }) => {
+                damaged += 1;
+                continue;
+            }
+            Err(error) => panic!("{when}: {error}"),
+        };
+        let found = index.lexical("body", &everything(), 5).await.map(drop);
+        let found = found.and(index.semantic(&super::vector("body"), &everything(), 5).await.map(drop));
+        let found = found.and(index.apply(threads(&documents), 7).await.map(drop));
+        match found {
+            Ok(()) => assert_eq!(index.damage(), None, "{when}"),
+            Err(error) => {
+                damaged += 1;
+                assert!(matches!(error, IndexError::Damaged { .. }), "{when}: {error}");
+                assert!(index.damage().is_some(), "{when}");
+            }
+        }
+    }
+    assert!(damaged > 5, "{damaged} of 60 were noticed");
+}
+
 #[tokio::test]
 async fn passages_that_a_power_cut_took_back_are_noticed() {
     let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
@@ -131,11 +193,11 @@ async fn passages_that_a_power_cut_took_back_are_noticed() {
     assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
 }
 
-/// Changes the version that `documents` says it has.
-fn set_schema_version(dir: &Path, version: u8) {
+/// Changes the version that a table says it has.
+fn set_schema_version(dir: &Path, table: &str, version: u8) {
     let key = b"backstory:schema\x12\x01";
     let mut patched = 0;
-    for file in files_below(dir, "documents.lance/_versions") {
+    for file in files_below(dir, &format!("{table}.lance/_versions")) {
         let mut bytes = fs::read(&file).unwrap();
         for at in 0..bytes.len().saturating_sub(key.len()) {
             if bytes[at..].starts_with(key) {
@@ -152,11 +214,15 @@ fn set_schema_version(dir: &Path, version: u8) {
 async fn index_of_another_version_is_not_opened() {
     let (dir, index) = index_of(&[issue("a/b#1", "Title", "body")]).await;
     drop(index);
-    set_schema_version(dir.path(), b'9');
+    // What only one of the tables says, no program has written.
+    set_schema_version(dir.path(), "documents", b'9');
+    let error = Index::open(dir.path(), model("words")).await.unwrap_err();
+    assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
+    set_schema_version(dir.path(), "passages", b'9');
     let error = Index::open(dir.path(), model("words")).await.unwrap_err();
     assert!(matches!(error, IndexError::Newer { .. }), "{error}");
     assert!(error.to_string().contains("format 9."), "{error}");
-    set_schema_version(dir.path(), b'0');
+    set_schema_version(dir.path(), "documents", b'0');
     let error = Index::open(dir.path(), model("words")).await.unwrap_err();
     assert!(matches!(error, IndexError::Outdated { .. }), "{error}");
     // A rebuild can still take over its vectors.

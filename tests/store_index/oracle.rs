@@ -71,7 +71,7 @@ fn bm25(documents: &[Document], query: &str) -> BTreeMap<String, f32> {
 
 fn passes(document: &Document, filter: &Filter) -> bool {
     (filter.kinds.is_empty() || filter.kinds.contains(&document.kind))
-        && filter.author.as_ref().is_none_or(|author| document.author.as_ref() == Some(author))
+        && (filter.authors.is_empty() || document.author.as_ref().is_some_and(|author| filter.authors.contains(author)))
         && filter.labels.iter().all(|label| document.labels.contains(label))
         && filter.after.is_none_or(|after| document.created_at >= after)
         && filter.before.is_none_or(|before| document.created_at < before)
@@ -81,7 +81,7 @@ fn some_filter(random: &mut Random) -> Filter {
     match random.below(6) {
         0 => everything(),
         1 => Filter { kinds: vec![DocumentKind::ALL[random.below(3)]], ..everything() },
-        2 => Filter { author: Some(format!("author{}", random.below(40))), ..everything() },
+        2 => Filter { authors: vec![format!("author{}", random.below(40))], ..everything() },
         3 => Filter { labels: vec!["label0".into(), "label2".into()], ..everything() },
         4 => Filter { after: Some(at(random.below(1000) as i64)), ..everything() },
         _ => Filter { before: Some(at(random.below(100) as i64)), labels: vec!["label1".into()], ..everything() },

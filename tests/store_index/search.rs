@@ -4,9 +4,9 @@ use backstory_model::{
     document::{Document, Part},
     entity::State,
     filter::{DocumentKind, Filter},
-    terms::QueryTerms,
+    terms::{QueryTerms, term_of},
 };
-use backstory_store::index::Index;
+use backstory_store::index::{Index, Named, Projects, ThreadDocuments};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ async fn each_filter_narrows_both_searches() {
         (Filter { kinds: vec![DocumentKind::Issue, DocumentKind::Discussion], ..everything() }, |d| {
             d.kind != DocumentKind::MergeRequest
         }),
-        (Filter { author: Some("bob".into()), ..everything() }, |d| d.author.as_deref() == Some("bob")),
+        (Filter { authors: vec!["bob".into()], ..everything() }, |d| d.author.as_deref() == Some("bob")),
         (Filter { labels: vec!["ui".into()], ..everything() }, |d| d.labels.contains(&"ui".into())),
         (Filter { labels: vec!["ui".into(), "bug".into()], ..everything() }, |d| d.labels.len() == 2),
         (Filter { labels: vec!["ui".into(), "none".into()], ..everything() }, |_| false),
@@ -44,7 +44,7 @@ async fn each_filter_narrows_both_searches() {
         (Filter { project: Some("acme/other".into()), ..everything() }, |d| d.project == "acme/other"),
         (Filter { state: Some(State::Merged), ..everything() }, |d| d.state == Some(State::Merged)),
         (
-            Filter { author: Some("alice".into()), after: Some(at(2)), labels: vec!["bug".into()], ..everything() },
+            Filter { authors: vec!["alice".into()], after: Some(at(2)), labels: vec!["bug".into()], ..everything() },
             |d| d.author.as_deref() == Some("alice") && d.created_at >= at(2) && d.labels.contains(&"bug".into()),
         ),
     ];
@@ -61,6 +61,130 @@ async fn each_filter_narrows_both_searches() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn names_of_people_and_labels_count_in_any_case() {
+    let documents = [
+        Document { author: Some("SIPA".into()), labels: vec!["Performance".into()], ..issue("a/b#1", "Common", "one") },
+        Document { author: Some("sipa".into()), labels: vec!["performance".into()], ..issue("a/b#2", "Common", "two") },
+        Document { author: Some("Ünal".into()), labels: vec![], ..issue("a/b#3", "Common", "three") },
+    ];
+    let (_dir, index) = index_of(&documents).await;
+    let by = |author: &str| Filter { authors: vec![author.into()], ..everything() };
+    let labelled = |label: &str| Filter { labels: vec![label.into()], ..everything() };
+    for (filter, expected) in [
+        (by("Sipa"), vec!["a/b#1", "a/b#2"]),
+        (by("üNAL"), vec!["a/b#3"]),
+        (by("sip"), vec![]),
+        (labelled("PERFORMANCE"), vec!["a/b#1", "a/b#2"]),
+        (labelled("perform"), vec![]),
+    ] {
+        for mut hits in [lexical(&index, "common", &filter).await, semantic(&index, "common", &filter).await] {
+            hits.sort();
+            assert_eq!(hits, expected, "{filter:?}");
+        }
+    }
+    let known: Vec<String> = index.known(Named::Label, Projects::All).iter().map(|label| label.to_string()).collect();
+    assert_eq!(known, ["Performance", "performance"]);
+}
+
+/// What a filter lets through is looked for among all documents, not among the best.
+#[tokio::test]
+async fn a_path_or_a_governing_document_is_found_behind_hundreds_of_better_ones() {
+    let file = |id: &str, path: &str, text: &str| Document {
+        kind: DocumentKind::File,
+        path: Some(path.into()),
+        ..issue(id, "Errors", text)
+    };
+    let mut documents: Vec<Document> = (0..400)
+        .map(|n| file(&format!("a/b:src/m{n}.rs"), &format!("src/m{n}.rs"), "errors errors errors errors"))
+        .collect();
+    documents.push(file("a/b:lib/deep/x.rs", "lib/deep/x.rs", "errors and many more words that make it worse"));
+    documents.push(file("a/b:docs/adr/1.md", "docs/adr/0001-errors.md", "errors are told with many words of no use"));
+    documents.push(Document {
+        kind: DocumentKind::Commit,
+        changed: vec!["src/m1.rs".into(), "lib/100%_x'\"/y.rs".into()],
+        ..issue("a/b@1", "Errors", "errors in a commit with many words that make it worse")
+    });
+    let (_dir, index) = index_of(&documents).await;
+    let below = |prefix: &str| Filter { path: Some(prefix.into()), ..everything() };
+    let governing = Filter { governing: true, ..everything() };
+    for indexed in [false, true] {
+        if indexed {
+            index.optimize().await.unwrap();
+        }
+        for (filter, expected) in [
+            (below("lib/"), vec!["a/b:lib/deep/x.rs", "a/b@1"]),
+            (below("lib/deep"), vec!["a/b:lib/deep/x.rs"]),
+            (below("lib/100%_x'\""), vec!["a/b@1"]),
+            (below("deep"), vec![]),
+            (below("lib/d_ep"), vec![]),
+            (governing.clone(), vec!["a/b:docs/adr/1.md"]),
+        ] {
+            let words = index.lexical("errors", &filter, 3).await.unwrap();
+            let meaning = index.semantic(&vector("errors"), &filter, 3).await.unwrap();
+            let mut words: Vec<String> = words.into_iter().map(|hit| hit.document).collect();
+            let mut meaning: Vec<String> = meaning.into_iter().map(|hit| hit.document).collect();
+            words.sort();
+            meaning.sort();
+            assert_eq!(
+                (words, meaning),
+                (
+                    expected.iter().map(|id| (*id).to_owned()).collect(),
+                    expected.iter().map(|id| (*id).to_owned()).collect()
+                ),
+                "indexed: {indexed}, {filter:?}"
+            );
+        }
+    }
+    // The paths follow when a document changes, and are known to whoever asks what a document is.
+    let moved = file("a/b:lib/deep/x.rs", "other/x.rs", "errors and many more words that make it worse");
+    index.apply(threads(&[moved]), 2).await.unwrap();
+    assert_eq!(lexical(&index, "errors", &below("lib/deep")).await, Vec::<String>::new());
+    assert_eq!(semantic(&index, "errors", &below("other/")).await, ["a/b:lib/deep/x.rs"]);
+    assert!(index.facts(["a/b:lib/deep/x.rs"])["a/b:lib/deep/x.rs"].is_below("other"));
+}
+
+/// What is counted of a project is what an index of it alone would count, whatever else there is.
+#[tokio::test]
+async fn words_are_counted_in_each_project_apart() {
+    let of = |project: &str, n: i64, body: &str| Document {
+        project: project.into(),
+        ..issue(&format!("{project}#{n}"), "Common", body)
+    };
+    let shop = [of("acme/shop", 1, "database session"), of("acme/shop", 2, "session")];
+    let others: Vec<Document> = (0..50).map(|n| of("acme/other", n, "database cache")).collect();
+    let ids: Vec<_> = ["database", "session", "cache", "nothing"].map(|word| term_of(word).unwrap()).to_vec();
+    let (_alone_dir, alone) = index_of(&shop).await;
+    let all: Vec<Document> = shop.iter().chain(&others).cloned().collect();
+    let (dir, index) = index_of(&all).await;
+    let projects = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let counted = |index: &Index, names: &[&str]| index.frequencies(Projects::Only(&projects(names)), ids.clone());
+    assert_eq!(counted(&index, &["acme/shop"]), alone.frequencies(Projects::All, ids.clone()));
+    assert_eq!(counted(&index, &["acme/shop"]), (2, vec![1, 2, 0, 0]));
+    assert_eq!(counted(&index, &["acme/shop", "acme/other"]), (52, vec![51, 2, 50, 0]));
+    assert_eq!(counted(&index, &["acme/shop", "acme/other"]), index.frequencies(Projects::All, ids.clone()));
+    assert_eq!(counted(&index, &["acme/nothing"]), (0, vec![0, 0, 0, 0]));
+    let coverage = |index: &Index| index.coverage_of(Projects::Only(&projects(&["acme/shop"])));
+    assert_eq!(coverage(&index), alone.coverage());
+
+    let changed = Document {
+        parts: vec![Part { attribution: String::new(), body: "cache".into() }],
+        whole_text: "Common\n\ncache".into(),
+        ..shop[1].clone()
+    };
+    index.apply(threads(&[changed]), 2).await.unwrap();
+    index.apply(vec![ThreadDocuments { thread: others[0].id.clone(), documents: vec![] }], 3).await.unwrap();
+    let expected = [(2, vec![1, 1, 1, 0]), (49, vec![49, 0, 49, 0])];
+    let found = |index: &Index| [counted(index, &["acme/shop"]), counted(index, &["acme/other"])];
+    assert_eq!(found(&index), expected);
+    assert_eq!((coverage(&index).documents, coverage(&index).embedded, coverage(&index).passages), (2, 1, 1));
+    let before = coverage(&index);
+    drop(index);
+    let index = open(&dir).await;
+    assert_eq!(found(&index), expected, "the same after it was opened anew");
+    assert_eq!(coverage(&index), before);
 }
 
 proptest! {
@@ -83,7 +207,7 @@ proptest! {
             for value in &values {
                 let expected: Vec<_> = documents.iter().filter(|d| d.project == *value).map(|d| d.id.clone()).collect();
                 let filters = [
-                    Filter { author: Some(value.clone()), ..everything() },
+                    Filter { authors: vec![value.clone()], ..everything() },
                     Filter { labels: vec![value.clone()], ..everything() },
                     Filter { project: Some(value.clone()), ..everything() },
                 ];

@@ -31,6 +31,8 @@ const NOON: &str = "2024-06-03T12:00:00Z";
 pub(crate) enum Fault {
     /// 429 with `Retry-After: 0`.
     RateLimited,
+    /// 429 with so many seconds in `Retry-After`.
+    Wait(u64),
     /// 403 as GitHub says it for requests that come too close together.
     SecondaryLimit,
     /// 403 as GitHub says it when all requests of the hour are used up.
@@ -63,7 +65,24 @@ struct Shared {
     world: Mutex<World>,
     log: Mutex<Vec<String>>,
     faults: Mutex<Vec<Switched>>,
+    spoiled: Mutex<Vec<Spoiled>>,
+    stuffed: Mutex<Vec<(String, Stuffing)>>,
     open: watch::Receiver<bool>,
+}
+
+/// A value that is told wrongly in every answer to a request whose target has that text.
+struct Spoiled {
+    target: String,
+    pointer: String,
+    value: Option<Value>,
+}
+
+/// An answer made to do harm.
+#[derive(Clone, Debug)]
+pub(crate) struct Stuffing {
+    pub(crate) body: Bytes,
+    /// Names and values of headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Forge {
@@ -77,6 +96,8 @@ impl Forge {
             world: Mutex::new(World::new(&url, NOON.parse().unwrap())),
             log: Mutex::default(),
             faults: Mutex::default(),
+            spoiled: Mutex::default(),
+            stuffed: Mutex::default(),
             open: opened,
         });
         let (stop, stopped) = oneshot::channel::<()>();
@@ -109,6 +130,23 @@ impl Forge {
         self.shared.faults.lock().unwrap().push(Switched { fault, target: target.to_owned(), times });
     }
 
+    /// Tells the value at a JSON pointer wrongly, or not at all, wherever the target of the request has that text.
+    pub(crate) fn spoil(&self, target: &str, pointer: &str, value: Option<Value>) {
+        let spoiled = Spoiled { target: target.to_owned(), pointer: pointer.to_owned(), value };
+        self.shared.spoiled.lock().unwrap().push(spoiled);
+    }
+
+    /// Answers requests whose target has that text with this.
+    pub(crate) fn stuff(&self, target: &str, stuffing: Stuffing) {
+        self.shared.stuffed.lock().unwrap().push((target.to_owned(), stuffing));
+    }
+
+    /// Tells everything as it is again.
+    pub(crate) fn repair(&self) {
+        self.shared.spoiled.lock().unwrap().clear();
+        self.shared.stuffed.lock().unwrap().clear();
+    }
+
     /// Answers nothing until [`Self::release`].
     pub(crate) fn hold(&self) {
         self.open.send_replace(false);
@@ -131,6 +169,32 @@ impl Shared {
         struck.times -= 1;
         Some(struck.fault)
     }
+
+    fn stuffing(&self, target: &str) -> Option<Stuffing> {
+        let stuffed = self.stuffed.lock().unwrap();
+        stuffed.iter().find(|(part, _)| target.contains(part)).map(|(_, stuffing)| stuffing.clone())
+    }
+
+    fn spoil(&self, target: &str, json: &mut Value) {
+        for spoiled in self.spoiled.lock().unwrap().iter().filter(|spoiled| target.contains(&spoiled.target)) {
+            spoil(json, &spoiled.pointer, spoiled.value.clone());
+        }
+    }
+}
+
+/// Puts a value in the place of another, or takes that out; nothing happens if it is not there.
+pub(crate) fn spoil(json: &mut Value, pointer: &str, value: Option<Value>) {
+    let Some((parent, name)) = pointer.rsplit_once('/') else { return };
+    match (json.pointer_mut(parent), value) {
+        (Some(Value::Object(map)), Some(value)) => drop(map.insert(name.to_owned(), value)),
+        (Some(Value::Object(map)), None) => drop(map.remove(name)),
+        (Some(Value::Array(items)), Some(value)) => {
+            if let Some(item) = name.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
+                *item = value;
+            }
+        }
+        _ => {}
+    }
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
@@ -138,10 +202,21 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     shared.log.lock().unwrap().push(format!("{} {target}", request.method()));
     // The sender is gone only when the test is over.
     let _ = shared.open.clone().wait_for(|open| *open).await;
+    if let Some(Stuffing { body, headers }) = shared.stuffing(&target) {
+        let mut response = Body::from(body).into_response();
+        for (name, value) in headers {
+            response.headers_mut().insert(name, value.parse().unwrap());
+        }
+        return response;
+    }
     let fault = shared.fault(&target);
     match fault {
         Some(Fault::RateLimited) => {
             return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "0")], "Retry later\n").into_response();
+        }
+        Some(Fault::Wait(seconds)) => {
+            let after = [(header::RETRY_AFTER, seconds.to_string())];
+            return (StatusCode::TOO_MANY_REQUESTS, after, "Retry later\n").into_response();
         }
         Some(Fault::SecondaryLimit) => {
             let body = r#"{"message": "You have exceeded a secondary rate limit."}"#;
@@ -159,7 +234,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         }
         _ => {}
     }
-    let (status, headers, json) = shared.world.lock().unwrap().answer(&request);
+    let (status, headers, mut json) = shared.world.lock().unwrap().answer(&request);
+    shared.spoil(&target, &mut json);
     let mut body = if status == StatusCode::NOT_MODIFIED { String::new() } else { json.to_string() };
     if fault == Some(Fault::Truncated) {
         body.truncate(body.len() / 2);

@@ -6,6 +6,7 @@ mod fixture;
 mod forge;
 mod github;
 mod indexed;
+mod mirror;
 mod model;
 mod origin;
 #[allow(unreachable_pub, reason = "it is a module of a library too")]
@@ -14,9 +15,10 @@ mod repository;
 mod sandbox;
 mod writes;
 
-pub(crate) use forge::{Fault, Forge, TOKEN};
+pub(crate) use forge::{Fault, Forge, Stuffing, TOKEN};
 pub(crate) use github::{FIRST_REQUEST, one_space};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
+pub(crate) use mirror::{Mirror, Place};
 pub(crate) use model::{Model, Says};
 pub(crate) use origin::Origin;
 pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};

@@ -148,8 +148,19 @@ impl Sandbox {
     /// The program, ready to be started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backstory"));
+        command.args(args);
+        self.prepared(command)
+    }
+
+    /// The program, ready to be started by a shell that does something before.
+    pub(crate) fn command_after(&self, first: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("{first} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_backstory")]).args(args);
+        self.prepared(command)
+    }
+
+    fn prepared(&self, mut command: Command) -> Command {
         command
-            .args(args)
             .current_dir(self.path())
             .env_clear()
             .env("HOME", self.path().join("home"))
@@ -200,13 +211,17 @@ impl Sandbox {
 
     /// Likewise, with more arguments.
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
+        self.started(self.command(&[&["serve", "--listen", "127.0.0.1:0"], more].concat()))
+    }
+
+    /// Likewise, by a shell that does something before.
+    pub(crate) fn serve_after(&self, first: &str) -> Server {
+        self.started(self.command_after(first, &["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    fn started(&self, mut command: Command) -> Server {
         let log = fs::File::create(self.path().join("serve.log")).unwrap();
-        let mut child = self
-            .command(&[&["serve", "--listen", "127.0.0.1:0"], more].concat())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();

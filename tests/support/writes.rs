@@ -131,6 +131,25 @@ impl Forge {
         self.edit(thread, |json| json["labels"].as_array_mut().unwrap().push(json!(label)));
     }
 
+    /// Somebody makes a label and puts it on an issue or merge request.
+    pub(crate) fn new_label(&self, thread: &str, name: &str) {
+        self.write(|world| {
+            let label = json!({
+                "id": world.next_id(), "name": name, "color": "#dc143c", "text_color": "#FFFFFF", "description": name,
+            });
+            world.project_mut(split(thread).0).labels.push(label);
+        });
+        self.add_label(thread, name);
+    }
+
+    /// The forge calls a discussion by an id of another form.
+    pub(crate) fn call_discussion(&self, thread: &str, discussion: &str, id: &str) {
+        self.write(|world| {
+            let known = world.thread_mut(thread).discussions.iter_mut().find(|known| known["id"] == discussion);
+            known.unwrap()["id"] = json!(id);
+        });
+    }
+
     /// Somebody closes an issue or merge request.
     pub(crate) fn close(&self, thread: &str, by: &str) {
         let (person, now) = self.write(|world| (world.person(by), world.now.to_string()));
@@ -185,6 +204,11 @@ impl Forge {
             project.threads.insert(format!("!{iid}"), thread);
             full
         })
+    }
+
+    /// Says as which commit a merge request was merged.
+    pub(crate) fn set_merge_commit(&self, request: &str, sha: &str) {
+        self.edit(request, |json| json["merge_commit_sha"] = json!(sha));
     }
 
     /// Somebody gives an issue or merge request another description.

@@ -9,7 +9,7 @@ use expect_test::expect;
 use serde_json::Value;
 
 use super::world::World;
-use crate::support::{Indexed, Origin, PROJECT};
+use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, PROJECT};
 
 async fn history(indexed: &Indexed, id: &str) -> String {
     let changes = indexed.engine.code_history(id.parse::<NodeId>().unwrap(), 0, 50).await.unwrap();
@@ -150,6 +150,53 @@ async fn histories_follow_names() {
         assert_eq!(page.changes[0].record.commit.sha, all.changes[at].record.commit.sha);
         assert_eq!(page.more, at + 1 < all.changes.len());
     }
+}
+
+/// Makes the next commit at the same time as the first one.
+fn in_the_same_second(origin: &mut Origin) -> &mut Origin {
+    origin.at(FIRST_COMMIT_AT);
+    origin
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_of_one_second_are_ordered_by_ancestry() {
+    let mut origin = Origin::new();
+    let body = |limit: usize| SCALE.replace("1000", &limit.to_string());
+    for step in 1..=6 {
+        in_the_same_second(&mut origin).write("src/zeta.py", body(step)).commit(format!("Step {step}"));
+        // Between two that change the file stands one that does not.
+        in_the_same_second(&mut origin).write("NEWS", step.to_string()).commit("News");
+    }
+    origin.git(["mv", "src/zeta.py", "src/alpha.py"]);
+    in_the_same_second(&mut origin).commit("Call it alpha");
+    in_the_same_second(&mut origin).write("src/zeta.py", "def other():\n    return 'else'\n").commit("Another zeta");
+    in_the_same_second(&mut origin).write("src/alpha.py", body(7)).commit("Step 7");
+    // By a clock that is a day behind.
+    origin.at(FIRST_COMMIT_AT - 86_400);
+    origin.write("src/alpha.py", body(8)).commit("Step 8");
+    let indexed = Indexed::cold(origin.path(), Branches::Default).await;
+    let id = format!("{PROJECT}:src/alpha.py#scale");
+    let changes = indexed.engine.code_history(id.parse::<NodeId>().unwrap(), 0, 50).await.unwrap().changes;
+    let titles: Vec<&str> = changes.iter().map(|change| change.record.commit.title()).collect();
+    expect![[r#"
+        [
+            "Step 8",
+            "Step 7",
+            "Call it alpha",
+            "Step 6",
+            "Step 5",
+            "Step 4",
+            "Step 3",
+            "Step 2",
+            "Step 1",
+        ]
+    "#]]
+    .assert_debug_eq(&titles);
+    let card = entities(&indexed, "scale").await;
+    assert!(card.contains("9 changes, first Step 1, last Step 8"), "{card}");
+    // What has the old name later is something else.
+    let file = history(&indexed, &format!("{PROJECT}:src/alpha.py")).await;
+    assert!(!file.contains("Another zeta"), "{file}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -114,6 +114,24 @@ impl World {
         Self { forge, origin, indexed, skew }
     }
 
+    /// Adds more to the file than all before wrote of it, in commits that came with no merge request.
+    pub(crate) async fn add_checks(&mut self) {
+        let mut text = token(THIRD);
+        self.origin.author("Bob Ruiz", "bob@acme.example");
+        for name in ["scope", "device", "country", "network"] {
+            for number in 0..20 {
+                let _ = write!(
+                    text,
+                    "\npub fn {name}_{number}(of: &str) -> bool {{\n    of.len() == {number} || of == \"{name}\"\n}}\n"
+                );
+            }
+            self.origin.write(TOKEN, &text);
+            self.origin.git(["add", "src"]);
+            self.origin.commit_index(format!("Check the {name}"), &[]);
+        }
+        self.indexed.sync().await;
+    }
+
     /// Gives the check of the expiry a file of its own.
     pub(crate) async fn move_expiry(&mut self) {
         let whole = token(THIRD);

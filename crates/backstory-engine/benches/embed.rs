@@ -83,7 +83,7 @@ async fn run() -> Result<(), EmbedError> {
     let mut speeds = Vec::new();
     for _ in 0..rounds.max(1) {
         let started = Instant::now();
-        embedder.embed_documents(&passages).await?;
+        embedder.embed_in_background(&passages).await?;
         speeds.push(PASSAGES as f64 / started.elapsed().as_secs_f64());
     }
     let mut alone = queries(&embedder, &short, Duration::ZERO).await?;
@@ -91,7 +91,7 @@ async fn run() -> Result<(), EmbedError> {
         let embedder = embedder.clone();
         tokio::spawn(async move {
             loop {
-                if let Err(error) = embedder.embed_documents(&passages).await {
+                if let Err(error) = embedder.embed_in_background(&passages).await {
                     return error;
                 }
             }

@@ -108,6 +108,7 @@ fn places(clones: &Path, head: backstory_engine::model::commit::Sha, count: usiz
     let files: Vec<(RepoPath, u32)> = objects
         .list(head, MAX_FILES)
         .expect("it has files")
+        .files
         .into_iter()
         .filter_map(|file| {
             let bytes = objects.blob(file.id, MAX_BYTES).ok()?;

@@ -58,7 +58,7 @@ impl Engine {
 /// It is no whole ledger, was written by a newer program, or a file cannot be read or written. The ledger is as it was.
 pub fn restore(file: &Path, data_dir: &Path) -> Result<u64> {
     let fresh = data_dir.join("ledger.restoring.sqlite");
-    fs::copy(file, &fresh).map_err(unusable(file))?;
+    copy(file, &fresh)?;
     let checked = check(&fresh, file);
     if checked.is_err() {
         fs::remove_file(&fresh).map_err(unusable(&fresh))?;
@@ -81,6 +81,14 @@ pub fn restore(file: &Path, data_dir: &Path) -> Result<u64> {
     }
     fs::rename(&fresh, &ledger).map_err(unusable(&ledger))?;
     Ok(seq)
+}
+
+/// Copies a file, not who may read it.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let mut source = File::open(from).map_err(unusable(from))?;
+    let mut target = File::create(to).map_err(unusable(to))?;
+    io::copy(&mut source, &mut target).map_err(unusable(from))?;
+    Ok(())
 }
 
 /// Number of the newest change of a ledger that is whole.

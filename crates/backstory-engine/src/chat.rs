@@ -1,9 +1,13 @@
 //! Conversations: questions and answers that are kept, where a question may go on from the one before.
 
+use std::fmt::Write as _;
+
 use backstory_model::{
-    answer::{Answer, Method},
+    answer::{Answer, Citation, Method, Statement},
     filter::Filter,
+    id::NodeId,
     question::Question,
+    time::day,
 };
 use backstory_store::ledger::{Chat, Message, NewMessage, Role};
 use jiff::Timestamp;
@@ -13,6 +17,7 @@ use crate::{
     ask::{AskRequest, Telling},
     error::{Error, ErrorKind, Result},
     search::MAX_QUERY,
+    trace::{LineOrigin, Target, TraceRequest},
 };
 
 /// Most conversations that are kept.
@@ -21,6 +26,8 @@ pub const MAX_CHATS: u64 = 10_000;
 pub const MAX_MESSAGES: u64 = 1_000;
 /// Most conversations, or messages, of one list.
 pub const MAX_LISTED: usize = 100;
+/// Most sources of an answer of which it is told who wrote them.
+const MAX_SOURCES: usize = 5;
 
 impl Engine {
     /// Begins a conversation, about one project or everything.
@@ -76,7 +83,8 @@ impl Engine {
 
     /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
     /// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
-    /// together with the last one that does. Secrets in it are replaced before anything else happens.
+    /// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote it,
+    /// or when, is answered from the sources of the last answer. Secrets in it are replaced before anything else happens.
     ///
     /// # Errors
     /// There is no such conversation, it is full, or asking fails.
@@ -97,23 +105,103 @@ impl Engine {
             return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
         }
         let text = self.redactor().redact(text.trim()).0.into_owned();
-        let request = AskRequest {
-            before: self.subject(chat, &text).await?,
-            question: text.clone(),
-            filter: Filter { project: known.project, ..Filter::default() },
-            model,
+        let (answer, shown) = match self.who_wrote_it(chat, &text).await? {
+            Some((answer, shown)) => {
+                for (statement, citation) in answer.statements.iter().zip(&answer.citations) {
+                    if let Some(telling) = &telling {
+                        let _ = telling.send((statement.clone(), vec![citation.clone()])).await;
+                    }
+                }
+                (answer, shown)
+            }
+            None => {
+                let request = AskRequest {
+                    before: self.subject(chat, &text).await?,
+                    question: text.clone(),
+                    filter: Filter { project: known.project, ..Filter::default() },
+                    model,
+                };
+                let answer = self.ask_telling(request, telling).await?;
+                let shown = shown(&answer);
+                (answer, shown)
+            }
         };
-        let answer = self.ask_telling(request, telling).await?;
         let json = serde_json::to_vec(&answer).map_err(|error| Error::internal(format!("an answer: {error}")))?;
         let messages = [
             NewMessage { role: Role::User, text, answer: None },
-            NewMessage { role: Role::Assistant, text: shown(&answer), answer: Some(json) },
+            NewMessage { role: Role::Assistant, text: shown, answer: Some(json) },
         ];
         let now = Timestamp::now();
         let added = self.ledger_step(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
         let number = added.ok_or_else(|| full(chat))?;
         let message = self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)?;
         Ok((message, answer))
+    }
+
+    /// Who wrote the sources of the last answer, and when, if that is all a question asks: an answer that quotes what they
+    /// wrote, and what it says.
+    async fn who_wrote_it(&self, chat: i64, text: &str) -> Result<Option<(Answer, String)>> {
+        if !Question::asks_who_wrote_it(text) {
+            return Ok(None);
+        }
+        let all = self.ledger_step(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+        let last = all.into_iter().rev().find_map(|message| message.answer);
+        let last: Option<Answer> = last.and_then(|json| serde_json::from_slice(&json).ok());
+        let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
+        let mut answer = Answer {
+            question: text.to_owned(),
+            answered: true,
+            confidence: last.confidence,
+            method: Method::Extractive,
+            ..Answer::default()
+        };
+        let mut said = String::new();
+        for cited in last.citations.iter().take(MAX_SOURCES) {
+            let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
+            let (citation, sentence) = self.writer_of(cited, number).await?;
+            if !answer.citations.iter().any(|known| (&known.id, known.bytes) == (&citation.id, citation.bytes)) {
+                let _ = writeln!(said, "{sentence} [{number}]\n");
+                answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
+                answer.citations.push(citation);
+            }
+        }
+        let _ = write!(said, "Sources:{}", sources(&answer));
+        Ok(Some((answer, said)))
+    }
+
+    /// What shows who wrote the text of a citation, and a sentence that says it: of lines of a file the commit that wrote
+    /// most of them.
+    async fn writer_of(&self, cited: &Citation, number: u32) -> Result<(Citation, String)> {
+        if let Some((origin, citation)) = self.commit_of_lines(cited, number).await? {
+            let sentence =
+                format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
+            return Ok((citation, sentence));
+        }
+        let citation = Citation { number, ..cited.clone() };
+        let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = match citation.writer().filter(|_| citation.path.is_none()) {
+            Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", day(citation.at), citation.place()),
+            None => format!("It is not known who wrote {}.", citation.place()),
+        };
+        Ok((citation, sentence))
+    }
+
+    /// The commit that wrote most of the cited lines of a file, if it is kept.
+    async fn commit_of_lines(&self, cited: &Citation, number: u32) -> Result<Option<(LineOrigin, Citation)>> {
+        let (Some(path), Some(lines), Ok(NodeId::File { project, .. })) = (&cited.path, cited.lines, cited.id.parse())
+        else {
+            return Ok(None);
+        };
+        let target = Target::Lines { path: path.clone(), lines: Some(lines) };
+        let request = TraceRequest { project: Some(project.clone()), target, rev: cited.commit.clone(), earlier: 0 };
+        // A file that is not traced, or a commit that is gone, has no known writer, and is no reason to fail.
+        let Ok(Some(origin)) = self.trace(request).await.map(|trace| trace.origin) else { return Ok(None) };
+        let (engine, commit) = (self.clone(), origin.commit.to_string());
+        let document = self.blocking(move || engine.document_of_commit(&project, &commit)).await?;
+        Ok(document.map(|document| {
+            let subject = document.text.lines().next().map_or(0, str::len);
+            (origin, document.cite(number, 0..subject))
+        }))
     }
 
     /// The last question that stands alone, if this one does not.
@@ -159,8 +247,24 @@ pub fn shown(answer: &Answer) -> String {
         text.push_str(&format!("\n\nWhere it stands: {}.", standing.text));
     }
     text.push_str("\n\nSources:");
+    text.push_str(&sources(answer));
+    text
+}
+
+/// The sources of an answer, each on a line of its own, with who wrote it and when where that is known.
+fn sources(answer: &Answer) -> String {
+    let mut text = String::new();
     for citation in &answer.citations {
-        text.push_str(&format!("\n- {} [{}]", citation.source(), citation.number));
+        let _ = write!(text, "\n- {} [{}]", citation.source(), citation.number);
+        match citation.writer() {
+            Some(writer) => {
+                let _ = write!(text, " · {writer} · {}", day(citation.at));
+            }
+            None if citation.path.is_some() => {
+                let _ = write!(text, " · last changed {}", day(citation.at));
+            }
+            None => {}
+        }
     }
     text
 }

@@ -9,12 +9,18 @@ use backstory_model::{
     repository::HeadFile,
     sight::Sight,
 };
-use backstory_store::{graph::queries::CHECKS, ledger::StoredLineage};
+use backstory_sources::forge::UNTOLD;
+use backstory_store::{
+    graph::queries::CHECKS,
+    ledger::{Ledger, Quarantined, StoredLineage},
+};
 
-use crate::{Engine, error::Result};
+use crate::{Engine, error::Result, read::ledger_key};
 
 /// Most problems named for one rule.
 const NAMED: usize = 10;
+/// Most items in quarantine that are considered.
+const NAMED_ASIDE: usize = 1000;
 /// Items that are read at once.
 const BATCH: usize = 1000;
 /// Issues and merge requests whose documents are compared at once.
@@ -95,9 +101,12 @@ impl Engine {
         add("every stored object can be read", expected.unreadable.clone());
         add("every configured project has been read, with a cursor for each list", self.missing_projects().await?);
         add("no cursor is later than the newest object of its list", self.early_cursors(&expected).await?);
+        // What is missing because it cannot be read is told by the quarantine.
+        let (_, aside) = self.ledger_step(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
         for check in CHECKS {
             let rows = self.graph_query(check.query, vec![]).await?;
-            let names = rows.iter().map(|row| match row.node("node") {
+            let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
+            let names = rows.map(|row| match row.node("node") {
                 Some(node) => node.to_string(),
                 None => row.text("node").unwrap_or("?").to_owned(),
             });
@@ -168,9 +177,11 @@ impl Engine {
         let mut problems = Vec::new();
         for project in status.projects {
             let path = project.project.clone();
-            // Where something newer was forgotten or is not kept, the cursor is beyond what is left.
-            let forgotten = self.ledger_step(move |ledger| ledger.forgotten_threads(&path)).await?;
-            if self.settings().retention.drops_threads() || !forgotten.is_empty() {
+            // Where something newer was forgotten, is not kept or cannot be read, the cursor is beyond what is left.
+            let step = move |ledger: &Ledger| {
+                Ok(!ledger.forgotten_threads(&path)?.is_empty() || !ledger.quarantine_of(&path)?.is_empty())
+            };
+            if self.settings().retention.drops_threads() || self.ledger_step(step).await? {
                 continue;
             }
             let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();
@@ -303,6 +314,17 @@ impl Engine {
         let lags = [("graph", status.graph_seq), ("index", status.index_seq)];
         let behind = lags.into_iter().filter(|(_, seq)| *seq != status.ledger_seq);
         Ok(behind.map(|(name, seq)| format!("the {name} is at {seq}, the ledger at {}", status.ledger_seq)).collect())
+    }
+}
+
+/// Whether a node is missing, or may be, since it was put aside.
+fn is_aside(node: &NodeId, aside: &[Quarantined]) -> bool {
+    match (node, ledger_key(node)) {
+        (NodeId::Person(_), _) => aside.iter().any(|row| row.of.kind == ItemKind::Person),
+        (_, Some((project, kind, key))) => aside.iter().any(|Quarantined { of, .. }| {
+            of.project == project && of.kind == kind && (of.key == key || of.key == UNTOLD)
+        }),
+        (_, None) => false,
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Change {
 /// A change as the graph tells it.
 #[derive(Clone, Debug)]
 struct Found {
-    /// When it was committed.
+    /// When it was committed, later than any ancestor.
     at: Timestamp,
     sha: String,
     kind: ChangeKind,
@@ -91,7 +91,8 @@ pub struct EntityCard {
 }
 
 impl Engine {
-    /// The commits that changed a file or code entity, newest first, also under the names it had before.
+    /// The commits that changed a file or code entity, newest first and descendants before their ancestors, also under the
+    /// names it had before.
     ///
     /// # Errors
     /// Nothing is known of it, or a store failed.

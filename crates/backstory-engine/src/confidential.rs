@@ -125,7 +125,7 @@ impl Named {
     fn catch_up(&mut self, engine: &Engine) -> Result<()> {
         if self.seq == 0 {
             for profile in engine.ledger().items_of(ItemKind::Person)? {
-                self.meet(engine, &profile)?;
+                self.meet(engine, &profile);
             }
         }
         let met = self.read(engine)?;
@@ -145,7 +145,7 @@ impl Named {
             let Some(last) = changes.last() else { return Ok(met) };
             for item in &changes {
                 match item.kind {
-                    ItemKind::Person => met.extend(self.meet(engine, item)?),
+                    ItemKind::Person => met.extend(self.meet(engine, item)),
                     ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => self.note(item),
                     // Others are made of what commits say.
                     _ => {}
@@ -156,17 +156,17 @@ impl Named {
     }
 
     /// Takes a profile in; its key, if its user name is new.
-    fn meet(&mut self, engine: &Engine, profile: &StoredItem) -> Result<Option<Arc<str>>> {
+    fn meet(&mut self, engine: &Engine, profile: &StoredItem) -> Option<Arc<str>> {
         let key: Arc<str> = profile.key.as_str().into();
         let now = match &profile.payload {
-            Some(_) => match engine.parse(profile)? {
-                Item::Person(person) => Some(person.username),
+            Some(_) => match engine.readable(profile) {
+                Some(Item::Person(person)) => Some(person.username),
                 _ => None,
             },
             None => None,
         };
         if self.usernames.get(&key) == now.as_ref() {
-            return Ok(None);
+            return None;
         }
         // Somebody else may have taken the name by now.
         if let Some(before) = self.usernames.remove(&key)
@@ -174,11 +174,11 @@ impl Named {
         {
             self.keys.remove(&before);
         }
-        Ok(now.map(|username| {
+        now.map(|username| {
             self.keys.insert(username.clone(), key.clone());
             self.usernames.insert(key.clone(), username);
             key
-        }))
+        })
     }
 
     fn note(&mut self, item: &StoredItem) {

@@ -39,11 +39,11 @@ impl Engine {
     pub fn start_embed(&self) -> Result<Task> {
         let engine = self.for_work();
         let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
-            let done = engine.recorded(engine.embed_pending(None, None, &reporter)).await?;
+            let embed = || engine.embed_pending(None, None, &reporter);
+            let done = engine.recorded(engine.repeating(embed)).await?;
             if done.documents > 0 {
                 reporter.phase("optimising the index", None);
-                let _one_at_a_time = engine.0.projecting.lock().await;
-                engine.index().optimize().await?;
+                engine.optimize_index().await?;
             }
             engine.refresh_links().await?;
             let coverage = engine.index().coverage();
@@ -65,9 +65,11 @@ impl Engine {
         reporter: &Reporter,
     ) -> Result<Embedded> {
         let index = || new.cloned().unwrap_or_else(|| self.index());
-        let coverage = index().coverage();
-        let waiting = coverage.documents.saturating_sub(coverage.embedded);
-        reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting));
+        let waiting = || {
+            let coverage = index().coverage();
+            coverage.documents.saturating_sub(coverage.embedded)
+        };
+        reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting()));
         let mut done = Embedded::default();
         let mut after: Option<String> = None;
         loop {
@@ -82,6 +84,10 @@ impl Engine {
             };
             index().add_passages(passages).await?;
             reporter.advance(pending.len() as u64);
+            if known.is_none() {
+                // Documents come and change meanwhile.
+                reporter.left(waiting());
+            }
         }
         if done.truncated > 0 {
             tracing::warn!(
@@ -104,7 +110,8 @@ impl Engine {
         let mut cut = self.cut(pending).await?;
         let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
         let mut vectors = match known {
-            Some(known) => known.find(&hashes).await?,
+            // Those that cannot be read are made anew.
+            Some(known) => known.find(&hashes).await.unwrap_or_default(),
             None => index.known_vectors(&hashes).await?,
         };
         done.reused += vectors.len() as u64;
@@ -130,7 +137,7 @@ impl Engine {
         missing.sort_by_key(|(hash, text)| (text.len(), *hash));
         for step in missing.chunks(STEP) {
             let texts: Vec<String> = step.iter().map(|(_, text)| (*text).to_owned()).collect();
-            let embedded = self.embedder().embed_documents(&texts).await?;
+            let embedded = self.embedder().embed_in_background(&texts).await?;
             vectors.extend(step.iter().map(|(hash, _)| (*hash).to_owned()).zip(embedded));
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Why a use case failed, in the words of who must act.
 
-use std::borrow::Cow;
-
+use backstory_model::text::{echoed_words, visible};
 use backstory_sources::{
     forge::ForgeError,
     git::{
@@ -10,7 +9,7 @@ use backstory_sources::{
     },
     redact::redact,
 };
-use backstory_store::{graph::GraphError, index::IndexError, ledger::LedgerError};
+use backstory_store::{graph::GraphError, index::IndexError, lack::Lack, ledger::LedgerError};
 
 use crate::{embed::EmbedError, llm::ChatError, rerank::RerankSettingError};
 
@@ -31,10 +30,27 @@ pub enum ErrorKind {
     Upstream,
     /// It took too long.
     Timeout,
+    /// There is too much to do at the moment.
+    Busy,
+    /// The machine lacks room, file descriptors or memory.
+    Lacking,
     /// The stores were written by a newer program.
     Newer,
     /// A store or the program itself failed.
     Internal,
+}
+
+/// Longest message, in characters.
+pub const MAX_MESSAGE: usize = 2000;
+
+/// A message as it is kept, logged and shown, whatever it quotes: at most [`MAX_MESSAGE`] characters, no word of more than
+/// [`MAX_ECHO`](backstory_model::text::MAX_ECHO), secrets replaced, control characters escaped.
+pub fn message(text: &str) -> String {
+    let words = echoed_words(text);
+    let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE) else { return visible(&redact(&words).0).into_owned() };
+    // Half a token is not recognized as one.
+    let end = words[..end].rfind(char::is_whitespace).unwrap_or(end);
+    format!("{} …", visible(&redact(&words[..end]).0))
 }
 
 /// A failure: what it concerns, what is wrong and what to do, in one sentence or two.
@@ -48,23 +64,26 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure of a kind. Secrets in the message are replaced.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let message = message.into();
-        // It may quote a payload, an address or what another program said.
-        let message = match redact(&message) {
-            (Cow::Owned(clean), _) => clean,
-            (Cow::Borrowed(_), _) => message,
-        };
-        Self { kind, message }
+    /// A failure of a kind. It may quote a payload, an address or what another program said: see [`message`].
+    pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        let text: String = text.into();
+        Self { kind, message: message(&text) }
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Invalid, message)
+    /// Files that cannot be read or written: the machine may lack something.
+    pub(crate) fn of_files(what: &str, error: &std::io::Error) -> Self {
+        match Lack::in_message(&error.to_string()) {
+            Some(Lack::Permission) | None => Self::internal(format!("{what}: {error}")),
+            Some(lack) => Self::new(ErrorKind::Lacking, format!("{what}: {lack}, and repeat the command ({error})")),
+        }
     }
 
-    pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Internal, message)
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, text)
+    }
+
+    pub(crate) fn internal(text: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, text)
     }
 }
 
@@ -73,6 +92,8 @@ impl From<LedgerError> for Error {
         let kind = match error {
             LedgerError::Newer { .. } => ErrorKind::Newer,
             LedgerError::Backup { .. } => ErrorKind::Configuration,
+            LedgerError::Quarantine { .. } => ErrorKind::Upstream,
+            LedgerError::Lacking { .. } => ErrorKind::Lacking,
             LedgerError::Damaged { .. } | LedgerError::Sqlite(_) | LedgerError::Payload { .. } => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
@@ -81,13 +102,18 @@ impl From<LedgerError> for Error {
 
 impl From<GraphError> for Error {
     fn from(error: GraphError) -> Self {
-        Self::internal(error.to_string())
+        let kind = if matches!(error, GraphError::Lacking { .. }) { ErrorKind::Lacking } else { ErrorKind::Internal };
+        Self::new(kind, error.to_string())
     }
 }
 
 impl From<IndexError> for Error {
     fn from(error: IndexError) -> Self {
-        let kind = if matches!(error, IndexError::Newer { .. }) { ErrorKind::Newer } else { ErrorKind::Internal };
+        let kind = match error {
+            IndexError::Newer { .. } => ErrorKind::Newer,
+            IndexError::Lacking { .. } => ErrorKind::Lacking,
+            _ => ErrorKind::Internal,
+        };
         Self::new(kind, error.to_string())
     }
 }
@@ -200,3 +226,24 @@ impl From<tokio::task::JoinError> for Error {
 
 /// What every use case returns.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_short_plain_and_without_secrets() {
+        let token = format!("{}-{}", "glpat", "aB3dE5gH7jK9mN1pQ2sT");
+        for (text, expected) in [
+            ("a plain one: é".to_owned(), "a plain one: é".to_owned()),
+            (format!("the token {token} is wrong"), "the token [redacted:gitlab-token:26] is wrong".to_owned()),
+            ("403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned(), r"403: \u{1b}]0;pwned\u{7}\u{1b}[2J".to_owned()),
+            (format!("'{}' is no path", "x".repeat(20_000)), format!("'{}… is no path", "x".repeat(199))),
+        ] {
+            assert_eq!(message(&text), expected);
+            assert_eq!(message(&expected), expected);
+        }
+        let long = message(&format!("{}{token}", "words ".repeat(332)));
+        assert!(long.chars().count() <= MAX_MESSAGE + 2 && long.ends_with("words …"), "{long}");
+    }
+}

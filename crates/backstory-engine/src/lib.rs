@@ -16,7 +16,9 @@ pub mod eval;
 pub mod forget;
 mod links;
 pub mod llm;
+mod mend;
 mod project;
+pub mod quarantine;
 pub mod read;
 mod rebuild;
 pub mod repository;
@@ -35,6 +37,7 @@ pub mod worker;
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
     time::Duration,
@@ -62,9 +65,9 @@ use jiff::Timestamp;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
-pub use backstory_store::{graph, index, ledger};
+pub use backstory_store::{graph, guard, index, ledger};
 pub use rebuild::Projection;
-pub use sync::{Scope, SyncRequest};
+pub use sync::{Part, Scope, SyncRequest};
 
 use backup::RESTORED;
 use embed::Embedder;
@@ -74,7 +77,9 @@ use rerank::Reranker;
 use settings::Settings;
 use task::{Reporter, Task, Tasks};
 
-/// The ledger's file, in the data directory.
+/// The directories of graph and index, in the data directory.
+const PROJECTIONS: [&str; 2] = ["graph", "index"];
+/// The ledger's file, there too.
 const LEDGER: &str = "ledger.sqlite";
 /// Longest time a query of the graph may take.
 const QUERY_TIME: Duration = Duration::from_secs(10);
@@ -109,18 +114,22 @@ struct Inner {
     git: OnceLock<Git>,
     /// Repositories are read one after the other: one that was stopped ends at its next write.
     reading: Mutex<()>,
+    /// The project whose repository is being read.
+    indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
     remembered: Mutex<trace::Remembered>,
     /// Who is named where, while anything is confidential.
     named: Mutex<confidential::Named>,
+    mended: mend::Mended,
     data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
-    notices: Vec<String>,
+    notices: Mutex<Vec<String>>,
 }
 
 impl Engine {
     /// Opens the stores of a data directory, creates them if they are absent, makes a damaged projection anew, and
-    /// applies to the projections what the ledger has more.
+    /// applies to the projections what the ledger has more. That something which follows from the ledger cannot be made is
+    /// a [notice](Self::notices) and no error: reading goes on with what there is, and a sync may mend it.
     ///
     /// # Errors
     /// The ledger cannot be opened, or a store was written by a newer program.
@@ -172,26 +181,51 @@ impl Engine {
             objects: Mutex::default(),
             git: OnceLock::new(),
             reading: Mutex::default(),
+            indexing: Mutex::default(),
             remembered: Mutex::default(),
             named: Mutex::default(),
+            mended: mend::Mended::default(),
             data_dir: data_dir.to_owned(),
-            notices,
+            notices: Mutex::new(notices),
         };
         let engine = Self(Arc::new(inner), Sight::Confidential);
-        let stale = engine.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await?;
-        if stale > 0 {
-            tracing::info!(runs = stale, "marked runs of an ended process as failed");
-        }
-        engine.catch_up(None).await?;
-        if let Some(known) = known {
-            engine.embed_pending(None, Some(&known), &Reporter::silent()).await?;
-            engine.index().optimize().await?;
-        }
-        engine.refresh_links().await?;
-        engine.refresh_written().await?;
-        // A process that ended early may have left a state that is on no record.
-        engine.record_snapshot(Duration::ZERO, None).await?;
+        engine.bring_up(known).await;
         Ok(engine)
+    }
+
+    /// Makes what follows from the ledger; what cannot be made is told.
+    async fn bring_up(&self, known: Option<Vectors>) {
+        let stale = self.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
+        if let Ok(runs @ 1..) = stale {
+            tracing::info!(runs, "marked runs of an ended process as failed");
+        }
+        self.notice_failure("runs of an ended process cannot be marked as failed", stale);
+        self.notice_failure("the graph or the index is behind the ledger", self.catch_up(None).await);
+        self.notice_failure("not all stored items were looked at", self.look_at_stored().await);
+        if let Some(known) = known {
+            let reuse = async {
+                self.embed_pending(None, Some(&known), &Reporter::silent()).await?;
+                self.index().optimize().await?;
+                Ok::<_, Error>(())
+            };
+            self.notice_failure("vectors of the former index are not used again", reuse.await);
+        }
+        self.notice_failure("links that nobody stated are not up to date", self.refresh_links().await);
+        self.notice_failure("what language models wrote is not all in the graph", self.refresh_written().await);
+        // A process that ended early may have left a state that is on no record.
+        let recorded = self.record_snapshot(Duration::ZERO, None).await;
+        self.notice_failure("the state of the index is on no record", recorded);
+    }
+
+    fn notice_failure<T>(&self, what: &str, result: Result<T>) {
+        if let Err(error) = result {
+            tracing::warn!(%error, "{what}");
+            self.notice(format!("{what}: {error}"));
+        }
+    }
+
+    fn notice(&self, notice: String) {
+        self.0.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
     }
 
     pub(crate) fn model_tag(&self) -> ModelTag {
@@ -199,8 +233,10 @@ impl Engine {
     }
 
     /// What happened while the stores were opened, for people.
-    pub fn notices(&self) -> &[String] {
-        &self.0.notices
+    pub fn notices(&self) -> Vec<String> {
+        let mut notices = self.0.notices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        notices.extend(self.mended());
+        notices
     }
 
     /// The settings it was opened with.
@@ -221,6 +257,11 @@ impl Engine {
     /// What replaces the secrets in whatever is stored or shown.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.0.settings.redactor
+    }
+
+    /// A name as it is kept: without the secrets in it, and so alike wherever it stands.
+    pub(crate) fn clean_name(&self, name: &str) -> String {
+        self.redactor().redact(name).0.into_owned()
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
@@ -301,15 +342,9 @@ impl Engine {
         }
         let json = serde_json::from_slice(payload)
             .map_err(|error| Error::internal(format!("the payload of {} is not JSON: {error}", name())))?;
-        let origin = if stored.kind == ItemKind::Project {
-            Arc::new(
-                forge::origin_of_project(&json).ok_or_else(|| Error::internal(format!("{} has no address", name())))?,
-            )
-        } else {
-            self.origin(&stored.project)?
-        };
+        let origin = self.origin(&stored.project)?;
         let mut item = forge::parse(stored.kind, &origin, &stored.key, &json)
-            .map_err(|error| Error::internal(format!("{} cannot be read: {error}", name())))?;
+            .map_err(|error| Error::internal(error.to_string()))?;
         if stored.confidential {
             item.set_confidential();
         }
@@ -336,7 +371,7 @@ impl Engine {
     }
 
     /// What the items of a project are relative to; people have none.
-    fn origin(&self, project: &str) -> Result<Arc<Origin>> {
+    pub(crate) fn origin(&self, project: &str) -> Result<Arc<Origin>> {
         let mut origins = self.0.origins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(origin) = origins.get(project) {
             return Ok(origin.clone());
@@ -344,22 +379,40 @@ impl Engine {
         let found = if project.is_empty() {
             Origin { forge: Forge::GitLab, project: String::new(), forge_url: String::new() }
         } else {
-            self.ledger()
-                .item(project, ItemKind::Project, "project")?
-                .and_then(|item| forge::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?))
-                .ok_or_else(|| {
-                    Error::internal(format!("the ledger has items of {project} but not the project itself"))
-                })?
+            self.find_origin(project)?.ok_or_else(|| {
+                Error::internal(format!(
+                    "the ledger has items of {project} but nothing that tells of the project itself; 'backstory sync' \
+                     reads it again"
+                ))
+            })?
         };
         let origin = Arc::new(found);
         origins.insert(project.to_owned(), origin.clone());
         Ok(origin)
     }
 
+    /// By what its forge says of the project; if that cannot be read, by where it is read from.
+    fn find_origin(&self, project: &str) -> Result<Option<Origin>> {
+        let stored = self.ledger().item(project, ItemKind::Project, "project")?;
+        let said = stored.and_then(|item| forge::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?));
+        if let Some(origin) = said.filter(|origin| origin.project == project) {
+            return Ok(Some(origin));
+        }
+        let of = |forge: Forge, forge_url: String| Origin { forge, project: project.to_owned(), forge_url };
+        let configured =
+            self.settings().forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
+        if let Some(forge) = configured {
+            return Ok(Some(of(forge.kind, forge.web_url())));
+        }
+        let added = self.ledger().repository(project)?.and_then(|entry| entry.forge);
+        Ok(added.and_then(|forge| Some(of(forge.kind, forge::web_url(forge.kind, &forge.base_url.parse().ok()?)))))
+    }
+
     /// Whose syntax what people write of a project follows, and the address of that forge, empty if it has none.
     pub(crate) fn syntax_of(&self, project: &str) -> Result<(Forge, String)> {
-        if self.ledger().item(project, ItemKind::Project, "project")?.is_some() {
-            let origin = self.origin(project)?;
+        if self.ledger().item(project, ItemKind::Project, "project")?.is_some()
+            && let Ok(origin) = self.origin(project)
+        {
             return Ok((origin.forge, origin.forge_url.clone()));
         }
         let known = self.repository_record(project)?;
@@ -392,24 +445,51 @@ type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
 
 fn open_stores(directory: &Path) -> Result<Opened> {
     let mut notices = Vec::new();
-    let ledger = Ledger::open(&directory.join(LEDGER))?;
+    let path = directory.join(LEDGER);
     let restored = directory.join(RESTORED).exists();
-    let graphs = generations(directory.join("graph"))?;
-    let graph = match Graph::open(&graphs.current()) {
-        Ok(graph) if restored || graph.applied_seq()? > ledger.last_seq()? => {
+    let has_projections = PROJECTIONS.iter().any(|name| directory.join(name).is_dir());
+    let unreadable = |error: io::Error| Error::internal(format!("{} cannot be read: {error}", path.display()));
+    if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
+        return Err(empty_ledger(directory));
+    }
+    let ledger = Ledger::open(&path)?;
+    let graphs = generations(directory.join(PROJECTIONS[0]))?;
+    let known = ledger.last_seq()?;
+    let opened = Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph)));
+    let (graph, because) = match opened {
+        Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
+        Ok((applied, graph)) if restored || applied > known => {
             drop(graph);
-            notices.push(format!("the graph {SET_BACK}"));
-            Graph::open(&fresh_generation(&graphs)?)?
+            (None, format!("the graph {SET_BACK}"))
         }
-        Ok(graph) => graph,
+        Ok((_, graph)) => (Some(graph), String::new()),
         Err(GraphError::Damaged(reason)) => {
-            notices.push(format!("the graph could not be opened and is made anew from the ledger: {reason}"));
-            Graph::open(&fresh_generation(&graphs)?)?
+            (None, format!("the graph could not be opened and is made anew from the ledger: {reason}"))
         }
         Err(error) => return Err(error.into()),
     };
-    let indexes = generations(directory.join("index"))?;
+    let graph = match graph {
+        Some(graph) => {
+            notices.extend(graph.read_only().map(|why| format!("nothing can be added now: {why}")));
+            graph
+        }
+        None => {
+            notices.push(because);
+            Graph::open(&fresh_generation(&graphs)?)?
+        }
+    };
+    let indexes = generations(directory.join(PROJECTIONS[1]))?;
     Ok((ledger, graphs, graph, indexes, notices))
+}
+
+/// A ledger with nothing in it is no new one where projections hold what was read.
+fn empty_ledger(directory: &Path) -> Error {
+    let directory = directory.display();
+    Error::internal(format!(
+        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had; restore a backup \
+         with 'backstory restore', or remove {directory}/graph and {directory}/index and run 'backstory sync' to read \
+         everything again"
+    ))
 }
 
 fn generations(directory: PathBuf) -> Result<Generations> {
@@ -419,7 +499,10 @@ fn generations(directory: PathBuf) -> Result<Generations> {
         generations.remove_others()?;
         Ok::<_, std::io::Error>(generations)
     };
-    open().map_err(|error| Error::new(ErrorKind::Configuration, format!("{name} cannot be used: {error}")))
+    open().map_err(|error| {
+        let error = Error::of_files(&format!("{name} cannot be used"), &error);
+        if error.kind == ErrorKind::Internal { Error { kind: ErrorKind::Configuration, ..error } } else { error }
+    })
 }
 
 /// Makes an empty generation current and returns its directory.
@@ -429,7 +512,7 @@ fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
         generations.switch_to(&fresh)?;
         Ok::<_, std::io::Error>(fresh)
     };
-    fresh().map_err(|error| Error::internal(format!("a store cannot be made anew: {error}")))
+    fresh().map_err(|error| Error::of_files("a store cannot be made anew", &error))
 }
 
 /// The index; one that cannot be used, or has changes after the `newest`, or any if that is `None`, is replaced by an

@@ -29,6 +29,10 @@ impl Engine {
     /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
     /// other, so that each projection sees changes in order.
     pub(crate) async fn catch_up(&self, reporter: Option<&Reporter>) -> Result<()> {
+        self.repeating(|| self.project(reporter)).await
+    }
+
+    async fn project(&self, reporter: Option<&Reporter>) -> Result<()> {
         let engine = self.for_work();
         let _one_at_a_time = self.0.projecting.lock().await;
         engine.project_graph(engine.graph()).await?;
@@ -54,7 +58,7 @@ impl Engine {
                 let mut stored = engine.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = stored.last() else { return Ok(()) };
                 seq = last.seq;
-                engine.take_numbers(&stored, &mut numbers)?;
+                engine.take_numbers(&stored, &mut numbers);
                 stored.extend(engine.renumbered(&graph, &stored, &numbers)?);
                 graph.apply(&engine.graph_changes(&stored), &numbers, seq)?;
             }
@@ -85,7 +89,7 @@ impl Engine {
     fn shared_numbers(&self) -> Result<SharedNumbers> {
         let mut numbers = SharedNumbers::default();
         for item in self.ledger().items_of(ItemKind::Project)? {
-            if !self.origin(&item.project)?.forge.shares_numbers() {
+            if !self.shares_numbers(&item.project) {
                 continue;
             }
             numbers.know(&item.project);
@@ -100,18 +104,23 @@ impl Engine {
         Ok(numbers)
     }
 
+    /// Whether issues and merge requests of a project share their numbers; of one that cannot be told apart nothing is in
+    /// the graph.
+    fn shares_numbers(&self, project: &str) -> bool {
+        self.origin(project).is_ok_and(|origin| origin.forge.shares_numbers())
+    }
+
     /// Takes in which numbers the changed items have or had.
-    fn take_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) -> Result<()> {
+    fn take_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) {
         for item in stored {
             let is_there = item.payload.is_some();
-            if item.kind == ItemKind::Project && is_there && self.origin(&item.project)?.forge.shares_numbers() {
+            if item.kind == ItemKind::Project && is_there && self.shares_numbers(&item.project) {
                 numbers.know(&item.project);
             }
             if let Some(id) = thread(item) {
                 numbers.set(&id, is_there);
             }
         }
-        Ok(())
     }
 
     /// The items whose texts call by number what these changes made something else: an issue or merge request that came
@@ -139,12 +148,15 @@ impl Engine {
         stored.iter().map(|stored| self.graph_change(stored)).collect()
     }
 
-    /// An item that cannot be read has no part in the graph; `check` names it.
+    /// An item that cannot be read has no part in the graph; it is put aside, so that it is asked for again.
     fn graph_change(&self, stored: &StoredItem) -> Change {
         let item = stored.payload.as_ref().and_then(|_| match self.parse(stored) {
             Ok(item) => Some(item),
             Err(error) => {
                 tracing::warn!(%error, "an item is left out of the graph");
+                if let Err(error) = self.put_faults_aside(std::slice::from_ref(stored)) {
+                    tracing::warn!(%error, "an item cannot be put aside");
+                }
                 None
             }
         });
@@ -235,7 +247,7 @@ impl Engine {
         });
         let read = || {
             let Some(own) = own else { return Ok(vec![]) };
-            let discussions = self.parse_discussions(items)?;
+            let discussions = self.parse_discussions(items);
             Ok(match self.parse(own)? {
                 Item::Issue(issue) => document::of_issue(&issue, &discussions),
                 Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),

@@ -12,13 +12,14 @@ use backstory_sources::forge::List;
 use backstory_store::{
     graph::{Direction, EdgeEnd, Value, queries},
     index::Coverage,
-    ledger::{Confidential, Cursor, LedgerError, Run, StoredItem},
+    ledger::{Confidential, Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
 };
 use jiff::Timestamp;
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
+    quarantine::{MAX_NAMED, Quarantine},
     settings::{Forge, ForgeKind},
 };
 
@@ -32,9 +33,9 @@ pub struct ThreadFilter {
     pub project: Option<String>,
     /// State.
     pub state: Option<State>,
-    /// User name of the author.
+    /// User name of the author, in any case.
     pub author: Option<String>,
-    /// Name of a label.
+    /// Name of a label, in any case.
     pub label: Option<String>,
 }
 
@@ -89,6 +90,8 @@ pub struct Freshness {
     pub project: String,
     /// When the last sync that read it to the end began.
     pub synced_at: Option<Timestamp>,
+    /// Why it could not be read from its forge when that was last tried.
+    pub failure: Option<SyncFailure>,
     /// Issues that are known.
     pub issues: u64,
     /// Merge requests that are known.
@@ -106,6 +109,8 @@ pub struct SyncStatus {
     pub projects: Vec<ProjectStatus>,
     /// Every project.
     pub freshness: Vec<Freshness>,
+    /// What forges sent and cannot be read.
+    pub quarantine: Quarantine,
     /// Newest change in the ledger.
     pub ledger_seq: u64,
     /// Newest change in the graph.
@@ -118,11 +123,11 @@ impl Engine {
     /// The projects, by path.
     pub async fn projects(&self) -> Result<Vec<Project>> {
         let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Project)).await?;
-        let parsed = items.iter().map(|item| self.parse(item)).collect::<Result<Vec<_>>>()?;
-        Ok(parsed
-            .into_iter()
-            .filter_map(|item| if let Item::Project(project) = item { Some(project) } else { None })
-            .collect())
+        let projects = items.iter().filter_map(|item| match self.readable(item)? {
+            Item::Project(project) => Some(project),
+            _ => None,
+        });
+        Ok(projects.collect())
     }
 
     /// The node that an id means: that of a commit may be abbreviated, and where issues and merge requests share their
@@ -155,7 +160,7 @@ impl Engine {
                 Ok(found)
             })
             .await?;
-        stored.into_iter().map(|(id, item)| Ok((id, self.parse(&item)?))).collect()
+        Ok(stored.into_iter().filter_map(|(id, item)| Some((id, self.readable(&item)?))).collect())
     }
 
     /// One item.
@@ -175,21 +180,22 @@ impl Engine {
             .await?;
         let mut all = BTreeMap::new();
         for (items, thread) in stored {
-            all.insert(thread, self.parse_discussions(&items)?);
+            all.insert(thread, self.parse_discussions(&items));
         }
         Ok(all)
     }
 
-    pub(crate) fn parse_discussions(&self, items: &[StoredItem]) -> Result<Vec<Discussion>> {
-        let mut discussions = Vec::new();
-        for item in items.iter().filter(|item| item.kind == ItemKind::Discussion) {
-            match self.parse(item)? {
-                Item::Discussion(discussion) if !discussion.notes.is_empty() => discussions.push(discussion),
-                _ => {}
-            }
-        }
+    /// Those of the items that are discussions with notes of people and can be read, oldest first.
+    pub(crate) fn parse_discussions(&self, items: &[StoredItem]) -> Vec<Discussion> {
+        let discussions = items.iter().filter(|item| item.kind == ItemKind::Discussion);
+        let mut discussions: Vec<Discussion> = discussions
+            .filter_map(|item| match self.readable(item)? {
+                Item::Discussion(discussion) if !discussion.notes.is_empty() => Some(discussion),
+                _ => None,
+            })
+            .collect();
         discussions.sort_by_key(|d| (d.notes.first().map(|note| note.created_at), d.id.clone()));
-        Ok(discussions)
+        discussions
     }
 
     /// A page of issues or merge requests, newest change first.
@@ -201,7 +207,7 @@ impl Engine {
         limit: usize,
     ) -> Result<ThreadPage> {
         let limit = limit.min(MAX_PAGE);
-        let mut bind = thread_bindings(kind, filter);
+        let mut bind = thread_bindings(kind, &self.as_written(filter));
         bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
         bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
         let rows = self.graph_query(queries::THREADS, bind).await?;
@@ -216,7 +222,7 @@ impl Engine {
 
     /// How many issues or merge requests meet the conditions.
     pub async fn thread_count(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        let rows = self.graph_query(queries::THREAD_COUNT, thread_bindings(kind, filter)).await?;
+        let rows = self.graph_query(queries::THREAD_COUNT, thread_bindings(kind, &self.as_written(filter))).await?;
         Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
     }
 
@@ -293,13 +299,19 @@ impl Engine {
                 Ok(ProjectStatus { issues, merge_requests, project })
             };
             let counts = ledger.counts()?;
+            let failures = ledger.failures()?;
             let fresh = |project: String| -> std::result::Result<_, LedgerError> {
                 let count = |kind| counts.get(&(project.clone(), kind)).copied().unwrap_or(0);
                 let (issues, merge_requests) = (count(ItemKind::Issue), count(ItemKind::MergeRequest));
                 let confidential = ledger.confidential(&project)?;
-                Ok(Freshness { synced_at: ledger.synced_at(&project)?, issues, merge_requests, confidential, project })
+                let of_forge = |failure: &&SyncFailure| failure.source == Source::Forge && failure.project == project;
+                let failure = failures.iter().find(of_forge).cloned();
+                let synced_at = ledger.synced_at(&project)?;
+                Ok(Freshness { synced_at, failure, issues, merge_requests, confidential, project })
             };
+            let (count, items) = ledger.quarantine(MAX_NAMED)?;
             Ok(SyncStatus {
+                quarantine: Quarantine { count, items },
                 freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,
                 runs: ledger.runs(runs.min(MAX_PAGE))?,
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
@@ -319,12 +331,11 @@ impl Engine {
     /// Everybody, by user name.
     pub async fn people(&self) -> Result<Vec<Person>> {
         let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Person)).await?;
-        let mut people = Vec::new();
-        for item in &items {
-            if let Item::Person(person) = self.parse(item)? {
-                people.push(person);
-            }
-        }
+        let people = items.iter().filter_map(|item| match self.readable(item)? {
+            Item::Person(person) => Some(person),
+            _ => None,
+        });
+        let mut people: Vec<Person> = people.collect();
         people.sort_by(|a, b| a.username.cmp(&b.username));
         Ok(people)
     }
@@ -338,7 +349,7 @@ impl Engine {
         let items = self.ledger_step(move |ledger| ledger.items_of(kind)).await?;
         let mut parts: BTreeMap<String, Vec<Item>> = BTreeMap::new();
         for item in items.iter().filter(|item| projects.contains(&item.project)) {
-            parts.entry(item.project.clone()).or_default().push(self.parse(item)?);
+            parts.entry(item.project.clone()).or_default().extend(self.readable(item));
         }
         Ok(parts)
     }

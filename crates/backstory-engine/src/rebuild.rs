@@ -106,6 +106,15 @@ impl Engine {
         Ok(())
     }
 
+    /// Makes searches of the index fast and its directory small.
+    pub(crate) async fn optimize_index(&self) -> Result<()> {
+        self.repeating(|| async {
+            let _one_at_a_time = self.0.projecting.lock().await;
+            Ok(self.index().optimize().await?)
+        })
+        .await
+    }
+
     pub(crate) async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
         let directory = prepare(&self.0.indexes)?;
@@ -113,7 +122,9 @@ impl Engine {
         let index = Index::open(&directory, tag.clone()).await?;
         self.project_index(&index, Some(reporter)).await?;
         // Text whose vector the old index has is not embedded again.
-        if let Some(known) = Vectors::open(&self.0.indexes.current(), &tag).await? {
+        let known = Vectors::open(&self.0.indexes.current(), &tag).await;
+        // Those that cannot be read are made anew.
+        if let Ok(Some(known)) = known {
             self.embed_pending(Some(&index), Some(&known), reporter).await?;
         }
         index.optimize().await?;
@@ -125,13 +136,13 @@ impl Engine {
 }
 
 fn prepare(generations: &Generations) -> Result<PathBuf> {
-    generations.prepare().map_err(|error| Error::internal(format!("there is no room for a new projection: {error}")))
+    generations.prepare().map_err(|error| Error::of_files("a new projection cannot be begun", &error))
 }
 
 fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> {
     generations
         .switch_to(directory)
-        .map_err(|error| Error::internal(format!("the new projection could not be made current: {error}")))
+        .map_err(|error| Error::of_files("the new projection could not be made current", &error))
 }
 
 /// Files that a reader still has open are removed when the directory is opened next.

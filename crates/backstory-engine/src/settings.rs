@@ -1,6 +1,6 @@
 //! What the use cases are told: forges, embedding, search. The binary reads them from a file and the environment.
 
-use std::{ffi::OsString, fmt};
+use std::{ffi::OsString, fmt, path::PathBuf};
 
 pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
@@ -82,6 +82,9 @@ pub struct Repositories {
     pub exclude: GlobSet,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
+    /// A program that becomes git within limits ([`become_git`](crate::repository::become_git)): the running one, if it
+    /// does so. Without one git has no limit of memory, and outlives this process if it is killed.
+    pub git_child: Option<PathBuf>,
 }
 
 /// Which states of the index stay on record.

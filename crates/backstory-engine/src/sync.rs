@@ -1,18 +1,22 @@
 //! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
 
 mod gone;
+mod intake;
 mod project;
 mod retention;
 mod sight;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use backstory_model::{entity::ItemKind, id::ThreadKind};
-use backstory_sources::{
-    forge::{self, Client},
-    git::Cancel,
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
 };
-use backstory_store::ledger::{Changes, Ledger, Subject};
+
+use backstory_model::{entity::ItemKind, id::ThreadKind, text::echo};
+use backstory_sources::{
+    forge::{self, Client, List},
+    git::{Cancel, address::AllowedHosts},
+};
+use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -26,6 +30,9 @@ use project::ProjectSync;
 
 /// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written anew.
 const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Time between two looks whether a forge has to be left alone.
+const PAUSE_LOOK: Duration = Duration::from_millis(200);
 
 /// How much a sync reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +57,35 @@ impl Scope {
     }
 }
 
+/// What a sync can be narrowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Issues of the forge, with their discussions.
+    Issues,
+    /// Merge requests of the forge, likewise.
+    MergeRequests,
+    /// The git repository.
+    Repository,
+}
+
+impl Part {
+    /// Its name, for people.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Issues => "issues",
+            Self::MergeRequests => "merge-requests",
+            Self::Repository => "repository",
+        }
+    }
+
+    /// Whether a list of a forge is among what is to be read. Where issues and merge requests are one list, it is read for
+    /// either.
+    fn has_list(only: &[Self], list: List) -> bool {
+        let part = |kind: &ThreadKind| if *kind == ThreadKind::Issue { Self::Issues } else { Self::MergeRequests };
+        only.is_empty() || list.kinds().iter().any(|kind| only.contains(&part(kind)))
+    }
+}
+
 /// What to sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncRequest {
@@ -57,8 +93,34 @@ pub struct SyncRequest {
     pub projects: Vec<String>,
     /// How much of them.
     pub scope: Scope,
+    /// Which parts; all if empty.
+    pub only: Vec<Part>,
     /// Stop a sync that is at work and start over.
     pub force: bool,
+}
+
+impl SyncRequest {
+    fn wants(&self, project: &str) -> bool {
+        self.projects.is_empty() || self.projects.iter().any(|wanted| wanted == project)
+    }
+
+    fn wants_forge(&self) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| *part != Part::Repository)
+    }
+
+    fn wants_repository(&self) -> bool {
+        self.only.is_empty() || self.only.contains(&Part::Repository)
+    }
+
+    /// The command for it.
+    fn command(&self) -> String {
+        let mut command = self.scope.command().to_owned();
+        for part in &self.only {
+            command.push_str(" --only ");
+            command.push_str(part.name());
+        }
+        command
+    }
 }
 
 /// What a sync did.
@@ -68,10 +130,11 @@ struct Report {
     refetched: u64,
     confidential: u64,
     gone: u64,
+    /// Items that cannot be read.
+    put_aside: u64,
     retired: u64,
     /// Bytes by which projects are too large although nothing is left that could leave.
     too_large: BTreeMap<String, u64>,
-    redactions: BTreeMap<String, u64>,
     requests: u64,
     retries: u64,
     projects: u64,
@@ -84,12 +147,16 @@ struct Report {
 
 impl Report {
     fn json(&self) -> Value {
-        let changes: BTreeMap<&str, u64> = self.changes.0.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        let changes: BTreeMap<&str, u64> =
+            self.changes.counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         let mut told = json!({
             "changed": changes, "discussions_refetched": self.refetched, "confidential_left_out": self.confidential,
-            "gone": self.gone, "redactions": self.redactions, "requests": self.requests, "retries": self.retries,
+            "gone": self.gone, "redactions": self.changes.secrets, "requests": self.requests, "retries": self.retries,
             "projects": self.projects, "repositories": self.repositories,
         });
+        if self.put_aside > 0 {
+            told["put_aside"] = json!(self.put_aside);
+        }
         if self.retired > 0 {
             told["retired"] = json!(self.retired);
         }
@@ -119,7 +186,8 @@ impl Engine {
                  [[forge]] in the configuration ('backstory init' writes one)",
             ));
         }
-        let command = request.scope.command();
+        self.require_parts(&request).await?;
+        let command = request.command();
         let engine = self.for_work();
         let force = request.force;
         let task = self.tasks().start(TaskKind::Sync, force, Timestamp::now(), move |reporter| async move {
@@ -127,11 +195,11 @@ impl Engine {
                 // Only one sync is at work in this process, and only this process has the stores open: whatever is
                 // still 'running' was stopped.
                 ledger.fail_stale_runs(Timestamp::now())?;
-                ledger.begin_run(command, Timestamp::now())
+                ledger.begin_run(&command, Timestamp::now())
             });
             let run = begun.await?;
             let mut report = Report::default();
-            let result = engine.recorded(engine.sync(&request, &reporter, &mut report)).await;
+            let result = engine.recorded(Box::pin(engine.sync(&request, &reporter, &mut report))).await;
             let summary = report.json();
             let error = result.as_ref().err().map(ToString::to_string);
             let finished = summary.clone();
@@ -145,24 +213,26 @@ impl Engine {
     }
 
     async fn sync(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let wanted = |project: &str| request.projects.is_empty() || request.projects.iter().any(|p| p == project);
         let mut failed = None;
         let began = Timestamp::now();
-        for forge in &self.forges().await? {
+        let forges = if request.wants_forge() { self.forges().await? } else { Vec::new() };
+        for forge in &forges {
             let client = Client::new(forge.kind, &forge.connection)?;
             let (requests, retries) = (report.requests, report.retries);
-            for project in forge.projects.iter().filter(|project| wanted(project)) {
+            for project in forge.projects.iter().filter(|project| request.wants(project)) {
                 if self.is_forgotten(project).await? {
                     failed = failed.or(Some(forgotten(project)));
                     continue;
                 }
-                let result = ProjectSync::new(self, forge, &client, project, reporter, report).run(request.scope).await;
+                let read = ProjectSync::new(self, forge, &client, project, reporter, report);
+                let result = reporting_pauses(&client, reporter, read.run(request.scope, &request.only)).await;
                 let metrics = client.metrics();
                 report.requests = requests + metrics.requests;
                 report.retries = retries + metrics.retries;
                 // What was committed before a failure is projected all the same.
                 self.settle_profiles().await?;
                 self.catch_up(Some(reporter)).await?;
+                self.note_outcome(project, Source::Forge, result.as_ref().err()).await?;
                 match result {
                     Ok(()) => {
                         report.projects += 1;
@@ -176,7 +246,14 @@ impl Engine {
                 }
             }
         }
-        let read = self.sync_repositories(request, reporter, report).await;
+        let mut read = Ok(());
+        if request.wants_repository() {
+            read = self.sync_repositories(request, reporter, report).await;
+        }
+        // What was read in part is not known as a whole.
+        if !request.only.is_empty() {
+            report.read.clear();
+        }
         let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
         let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began));
@@ -187,7 +264,7 @@ impl Engine {
         read?;
         if !is_cleared? && report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
-            self.index().optimize().await?;
+            self.optimize_index().await?;
         }
         self.refresh_links().await?;
         self.refresh_written().await
@@ -285,13 +362,21 @@ impl Engine {
                 Some(forge) => forge.projects.push(entry.project),
                 None => forges.push(Forge {
                     kind: added.kind,
-                    connection: forge::Settings::new(base_url, None),
+                    connection: forge::Settings {
+                        network: self.added_forges(),
+                        ..forge::Settings::new(base_url, None)
+                    },
                     projects: vec![entry.project],
                     webhook_secret: None,
                 }),
             }
         }
         Ok(forges)
+    }
+
+    /// Where a forge may be that is not configured: whoever uses the API can name one.
+    fn added_forges(&self) -> forge::Network {
+        forge::Network::Public(AllowedHosts::new(&self.settings().repositories.allowed_hosts))
     }
 
     /// Brings what follows from all that was read up to it, before it is projected.
@@ -308,14 +393,13 @@ impl Engine {
     async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
         let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
         let mut failed = None;
-        for entry in repositories {
-            if !request.projects.is_empty() && !request.projects.contains(&entry.project) {
-                continue;
-            }
+        for entry in repositories.into_iter().filter(|entry| request.wants(&entry.project)) {
             let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.scope == Scope::Full);
             let stop = StopOnDrop(Cancel::default());
             let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
+            let _indexing = self.indexing(&project);
             let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;
+            self.note_outcome(&project, Source::Repository, done.as_ref().err()).await?;
             match done {
                 Ok(done) => {
                     report.repositories += 1;
@@ -323,18 +407,16 @@ impl Engine {
                     report.changes.add(&done.changes);
                     report.gone += done.gone;
                     report.retired += done.retired;
-                    for (rule, count) in done.redactions {
-                        *report.redactions.entry(rule).or_default() += count;
-                    }
                 }
                 // One repository that cannot be read does not keep the others from being read.
                 Err(error) => {
-                    if is_new {
-                        self.forget_failed(&project).await?;
-                    }
+                    let is_forgotten = is_new && self.forget_failed(&project).await?;
                     report.unread.insert(project.clone());
                     let named = error.message.starts_with(&format!("{project} "));
-                    let message = if named { error.message } else { format!("{project}: {error}") };
+                    let mut message = if named { error.message } else { format!("{project}: {error}") };
+                    if is_forgotten {
+                        message.push_str("; the repository was not kept, so add it again when that is put right");
+                    }
                     failed.get_or_insert(Error::new(error.kind, message));
                 }
             }
@@ -345,6 +427,50 @@ impl Engine {
         self.link_people().await?;
         self.catch_up(Some(reporter)).await?;
         failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Engine {
+    /// Refuses to sync parts that no project has which is asked for.
+    async fn require_parts(&self, request: &SyncRequest) -> Result<()> {
+        if request.only.is_empty() {
+            return Ok(());
+        }
+        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        let has_repository = repositories.iter().any(|entry| request.wants(&entry.project));
+        let forges = self.forges().await?;
+        let has_forge = forges.iter().flat_map(|forge| &forge.projects).any(|project| request.wants(project));
+        if request.wants_repository() && has_repository || request.wants_forge() && has_forge {
+            return Ok(());
+        }
+        Err(Error::invalid(if has_repository {
+            "what is asked for has a repository only, and no forge with issues or merge requests"
+        } else {
+            "what is asked for has no repository; 'backstory add PATH --name GROUP/PROJECT' adds one"
+        }))
+    }
+
+    /// Keeps on record why something could not be read, until it can.
+    async fn note_outcome(&self, project: &str, source: Source, error: Option<&Error>) -> Result<()> {
+        let (project, error) = (project.to_owned(), error.map(ToString::to_string));
+        self.ledger_step(move |ledger| match error {
+            Some(error) => ledger.note_failure(&SyncFailure { project, source, at: Timestamp::now(), error }),
+            None => ledger.note_success(&project, source),
+        })
+        .await
+    }
+}
+
+/// Does what asks a forge, and reports when that waits because the forge limits requests.
+async fn reporting_pauses<T>(client: &Client, reporter: &Reporter, work: impl Future<Output = T>) -> T {
+    let mut work = Box::pin(work);
+    loop {
+        if let Ok(done) = tokio::time::timeout(PAUSE_LOOK, &mut work).await {
+            reporter.note(None);
+            return done;
+        }
+        let pause = client.metrics().pause_ms;
+        reporter.note((pause > 0).then(|| format!("rate limited, going on in {} s", pause.div_ceil(1000))));
     }
 }
 
@@ -367,5 +493,5 @@ pub(crate) fn forgotten(project: &str) -> Error {
 
 pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::invalid(format!("{project} is not known; known projects: {}", known.join(", ")))
+    Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", ")))
 }

@@ -62,7 +62,7 @@ pub struct Progress {
     pub done: u64,
     /// How many there are, once that is known.
     pub total: Option<u64>,
-    /// Something worth knowing: `rate limited, waiting 2 s`.
+    /// Something worth knowing: `rate limited, going on in 2 s`.
     pub note: Option<String>,
 }
 
@@ -118,9 +118,18 @@ impl Reporter {
         self.0.send_modify(|task| task.progress = progress);
     }
 
-    /// Some more are done.
+    /// Some more are done. If these are more than there were, there are more.
     pub fn advance(&self, by: u64) {
-        self.0.send_modify(|task| task.progress.done += by);
+        self.0.send_modify(|task| {
+            let progress = &mut task.progress;
+            progress.done += by;
+            progress.total = progress.total.map(|total| total.max(progress.done));
+        });
+    }
+
+    /// So many are left, which may have become more or fewer since the phase began.
+    pub fn left(&self, left: u64) {
+        self.0.send_modify(|task| task.progress.total = Some(task.progress.done + left));
     }
 
     /// Something worth knowing, or no longer.
@@ -231,5 +240,30 @@ fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {
         Error::new(ErrorKind::Conflict, format!("this {} was stopped", kind.as_str()))
     } else {
         Error::internal(format!("{} ended with a bug: {error}", kind.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_never_passes_its_total() {
+        let reporter = Reporter::silent();
+        let shown = |reporter: &Reporter| {
+            let Progress { done, total, .. } = reporter.0.borrow().progress.clone();
+            (done, total)
+        };
+        reporter.phase("embedding", Some(5));
+        reporter.advance(4);
+        assert_eq!(shown(&reporter), (4, Some(5)));
+        // Three more came meanwhile.
+        reporter.advance(4);
+        assert_eq!(shown(&reporter), (8, Some(8)));
+        reporter.left(2);
+        assert_eq!(shown(&reporter), (8, Some(10)));
+        reporter.phase("optimising", None);
+        reporter.advance(1);
+        assert_eq!(shown(&reporter), (1, None));
     }
 }

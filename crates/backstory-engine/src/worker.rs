@@ -10,11 +10,15 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::id::{NodeId, ThreadId, ThreadKind};
+use backstory_model::{
+    id::{NodeId, ThreadId, ThreadKind},
+    text::echo,
+};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::HeaderMap;
+use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
 
 use crate::{
@@ -82,7 +86,8 @@ impl Engine {
     pub async fn queue_job(&self, kind: JobKind, project: &str) -> Result<Job> {
         if !self.known_projects().await?.contains(project) {
             return Err(Error::invalid(format!(
-                "{project} is not known; 'backstory repos' and the configuration name those that are"
+                "{} is not known; 'backstory repos' and the configuration name those that are",
+                echo(project)
             )));
         }
         let new = NewJob { kind, project: project.to_owned(), subject: String::new() };
@@ -124,6 +129,32 @@ impl Engine {
         self.job(id).await
     }
 
+    /// Stops a task; what it has committed is kept. One that has ended stays as it is.
+    ///
+    /// # Errors
+    /// There is no such task, it must not be stopped, or a job does it, which can be cancelled.
+    pub async fn stop_task(&self, id: u64) -> Result<Task> {
+        let Some(mut watched) = self.watch_task(id) else {
+            return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
+        };
+        let owner = {
+            let tasks = self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
+        };
+        if let Some(job) = owner {
+            let message = format!("task {id} does job {job}; 'backstory jobs cancel {job}' stops it");
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        if watched.borrow().kind == TaskKind::Forget {
+            let message = "what is being forgotten is half gone, so that cannot be stopped; wait for it to end";
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        self.tasks().stop(id);
+        // The sender lives until the task has ended.
+        let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
+        ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))
+    }
+
     /// A job.
     ///
     /// # Errors
@@ -152,6 +183,35 @@ impl Engine {
         self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(&job).copied()
     }
 
+    /// Whether a webhook is expected that has these headers, before its body is read: one of those that may send some
+    /// has a secret, and the headers show it, or a signature where only the body tells whether it is right.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
+    /// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may.
+    pub fn expects_webhook(&self, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
+        let now = Timestamp::now();
+        self.senders(kind, |secret| webhook::may_be_genuine(kind, secret, headers, now)).map(drop)
+    }
+
+    /// The forges of a kind whose secret is known to whoever sent a webhook.
+    fn senders(&self, kind: ForgeKind, knows: impl Fn(&SecretString) -> bool) -> Result<Vec<&Forge>> {
+        let of_kind = self.settings().forges.iter().filter(|forge| forge.kind == kind);
+        let secrets: Vec<_> = of_kind.filter_map(|forge| Some((forge, forge.webhook_secret.as_ref()?))).collect();
+        if secrets.is_empty() {
+            let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        // Every secret is tried: how long that takes must not tell which is whose.
+        let senders: Vec<&Forge> =
+            secrets.into_iter().filter(|(_, secret)| knows(secret)).map(|(forge, _)| forge).collect();
+        if senders.is_empty() {
+            let message = "the webhook does not show the secret of a forge that is configured";
+            return Err(Error::new(ErrorKind::Unauthenticated, message));
+        }
+        Ok(senders)
+    }
+
     /// Takes in a webhook: when this returns it is on record, and so is what must be done about it.
     ///
     /// # Errors
@@ -160,23 +220,7 @@ impl Engine {
     /// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
     pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
         let now = Timestamp::now();
-        let secrets =
-            || self.settings().forges.iter().filter(|forge| forge.kind == kind && forge.webhook_secret.is_some());
-        if secrets().next().is_none() {
-            let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-        let knows = |forge: &&Forge| {
-            forge.webhook_secret.as_ref().is_some_and(|secret| webhook::is_genuine(kind, secret, headers, body, now))
-        };
-        // Every secret is tried: how long that takes must not tell which is whose.
-        let senders: Vec<&Forge> = secrets().filter(knows).collect();
-        let Some(sender) = senders.first() else {
-            return Err(Error::new(
-                ErrorKind::Unauthenticated,
-                "the webhook does not show the secret of a forge that is configured",
-            ));
-        };
+        let senders = self.senders(kind, |secret| webhook::is_genuine(kind, secret, headers, body, now))?;
         let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
             .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
         let forges = self.forges().await?;
@@ -185,7 +229,8 @@ impl Engine {
             senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
         };
         let job = changed.filter(is_read).map(job_for);
-        let delivery = Delivery { forge: sender.web_url(), id: delivery, event };
+        let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
+        let delivery = Delivery { forge: sender, id: delivery, event };
         let received = if job.is_some() { Received::Queued } else { Received::Ignored };
         let new = self.ledger_step(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
         self.0.work.waiting.notify_waiters();
@@ -247,7 +292,7 @@ impl Engine {
             JobKind::Full => Scope::Full,
             JobKind::Sync | JobKind::Refetch => Scope::New,
         };
-        let request = SyncRequest { projects: vec![job.job.project], scope, force: false };
+        let request = SyncRequest { projects: vec![job.job.project], scope, only: vec![], force: false };
         let outcome = match self.start_sync(request).await {
             Ok(task) => {
                 self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, task.id);

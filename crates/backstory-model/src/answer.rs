@@ -5,6 +5,10 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::id::NodeId;
+
+/// Digits of the name of a commit that are shown.
+const SHORT_SHA: usize = 8;
 /// What is said where nothing answers.
 pub const REFUSAL: &str = "I could not find this information in the repository based on the indexed files.";
 
@@ -124,6 +128,26 @@ impl Citation {
     /// Where it stands, as a list of sources tells it: `src/a.rs:45–88`, or the address or reference of an item.
     pub fn source(&self) -> Source<'_> {
         Source(self)
+    }
+
+    /// Who wrote it, as people say it: `@alice`, or the name of who made a commit; none if that is not known.
+    pub fn writer(&self) -> Option<String> {
+        let author = self.author.as_deref()?;
+        Some(match self.id.parse() {
+            Ok(NodeId::Note { .. } | NodeId::Thread(_)) => format!("@{author}"),
+            _ => author.to_owned(),
+        })
+    }
+
+    /// What it is of: `acme/shop!7 Use Redis`, `commit acme/shop@1a2b3c4d Add a cache`; of a file its lines.
+    pub fn place(&self) -> String {
+        match self.id.parse() {
+            Ok(NodeId::Note { thread, .. } | NodeId::Thread(thread)) => format!("{thread} {}", self.title),
+            Ok(NodeId::Commit { project, sha }) => {
+                format!("commit {project}@{} {}", sha.get(..SHORT_SHA).unwrap_or(&sha), self.title)
+            }
+            _ => self.source().to_string(),
+        }
     }
 }
 

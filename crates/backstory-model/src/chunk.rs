@@ -6,6 +6,8 @@ use crate::document::Document;
 /// Most tokens of one document that are embedded. Of a longer one the middle is left out: its first and its last
 /// notes tell what was asked and what came of it.
 pub const MAX_DOCUMENT_TOKENS: usize = 8000;
+/// Most characters of a token.
+const MAX_TOKEN: usize = 32;
 /// Share of the window that the header may take, as a divisor.
 const HEADER_SHARE: usize = 4;
 
@@ -140,11 +142,11 @@ fn cut_anywhere(mut text: &str, room: usize, count: &impl Fn(&str) -> usize, out
 
 /// The longest beginning of at most `room` tokens, found by bisection.
 fn prefix_that_fits<'a>(text: &'a str, room: usize, count: &impl Fn(&str) -> usize) -> &'a str {
-    if count(text) <= room {
+    // A token has at least one byte in every vocabulary, and at most a few dozen: do not count a megabyte.
+    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).take(room * MAX_TOKEN + 1).collect();
+    if ends.len() <= room * MAX_TOKEN && count(text) <= room {
         return text;
     }
-    // A token has at least one byte in every vocabulary, and at most a few dozen: do not count a megabyte.
-    let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).take(room * 32 + 1).collect();
     let fits = ends.partition_point(|&end| count(&text[..end]) <= room);
     ends.truncate(fits);
     &text[..ends.last().copied().unwrap_or(0)]
@@ -201,6 +203,7 @@ mod tests {
             parts: parts.iter().map(part).collect(),
             whole_text: String::new(),
             path: None,
+            changed: vec![],
             lines: None,
             importance: 0.0,
             confidential: false,

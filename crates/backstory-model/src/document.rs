@@ -18,6 +18,9 @@ pub use code::{commit_url, lines_url, of_commit, of_file};
 /// Longest `whole_text`, in bytes: what full-text search reads of one issue with all its discussions.
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
 
+/// Paths of a commit by which it can be found; of the others nothing is known.
+pub const MAX_CHANGED: usize = 1000;
+
 /// Notes of a discussion that is as long as any.
 const LONG_TALK: f32 = 50.0;
 /// Changed lines of a commit that is as large as any.
@@ -57,6 +60,8 @@ pub struct Document {
     pub whole_text: String,
     /// Of code and documents: path of the file.
     pub path: Option<String>,
+    /// Of a commit: the paths that it changes, the first [`MAX_CHANGED`].
+    pub changed: Vec<String>,
     /// Of code and documents: first and last line, from 1.
     pub lines: Option<(u32, u32)>,
     /// How much it weighs among its kind, 0 to 1: how long people talked, how much a commit changed.
@@ -128,6 +133,7 @@ fn of_thread(id: &ThreadId, thread: &Thread, discussions: &[Discussion]) -> Vec<
         parts: vec![Part { attribution: String::new(), body: normalise(&thread.description) }],
         whole_text: String::new(),
         path: None,
+        changed: vec![],
         lines: None,
         importance: 0.0,
         confidential: thread.confidential,

@@ -59,10 +59,15 @@ impl DocumentKind {
 pub struct Filter {
     /// Any of these kinds; empty for all.
     pub kinds: Vec<DocumentKind>,
-    /// User name of the author; of a discussion, who began it.
-    pub author: Option<String>,
-    /// All of these labels; a discussion has those of what it belongs to.
+    /// By any of these, user names or the addresses that commits name, in whatever case; empty for all. Of a discussion,
+    /// who began it.
+    pub authors: Vec<String>,
+    /// All of these labels, in whatever case; a discussion has those of what it belongs to.
     pub labels: Vec<String>,
+    /// Of files whose paths begin so, or commits that change such files.
+    pub path: Option<String>,
+    /// Only files that say how things must be, and their parts.
+    pub governing: bool,
     /// Created at or after.
     pub after: Option<Timestamp>,
     /// Created before.
@@ -73,4 +78,9 @@ pub struct Filter {
     pub state: Option<State>,
     /// None of these documents, nor their parts.
     pub exclude: Vec<String>,
+}
+
+/// Whether two names of people or labels are the same: their case does not count.
+pub fn is_same_name(one: &str, other: &str) -> bool {
+    one == other || one.to_lowercase() == other.to_lowercase()
 }

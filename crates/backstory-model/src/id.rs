@@ -28,6 +28,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::echo;
+
 pub use self::iri::{
     CONFIDENTIAL_GRAPH, META_GRAPH, NS, confidential_graph_iri, inferred_graph_iri, is_confidential_graph,
     is_inferred_graph, is_item_graph, is_written_graph, item_graph_iri, item_of_graph_iri, written_graph_iri,
@@ -317,7 +319,7 @@ impl FromStr for NodeId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        parse(text).ok_or_else(|| InvalidId(text.chars().take(200).collect()))
+        parse(text).ok_or_else(|| InvalidId(echo(text).into_owned()))
     }
 }
 

@@ -83,12 +83,39 @@ impl Question {
         Self { kind: kind(text), terms }
     }
 
-    /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun.
+    /// Whether it says by itself what it is about: it has two content words and does not begin with a pronoun. One that
+    /// begins with `and` must have no pronoun at all.
     pub fn stands_alone(text: &str) -> bool {
-        const POINTING: [&str; 12] =
-            ["it", "its", "that", "this", "these", "those", "they", "them", "he", "she", "and", "so"];
-        let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or_default();
-        !POINTING.contains(&first.to_lowercase().as_str()) && Self::read(text).terms.len() >= 2
+        const POINTING: [&str; 10] = ["it", "its", "that", "this", "these", "those", "they", "them", "he", "she"];
+        const JOINING: [&str; 4] = ["and", "so", "but", "then"];
+        let words: Vec<String> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        let joins = words.first().is_some_and(|word| JOINING.contains(&word.as_str()));
+        let looked_at = if joins { words.len() } else { 1 };
+        let points = words.iter().take(looked_at).any(|word| POINTING.contains(&word.as_str()));
+        !points && Self::read(text).terms.len() >= 2
+    }
+
+    /// Whether it asks nothing but who wrote what was talked about, or when: `and who wrote it?`, `when was that?`
+    pub fn asks_who_wrote_it(text: &str) -> bool {
+        const WRITING: [&str; 13] = [
+            "wrote",
+            "written",
+            "write",
+            "author",
+            "added",
+            "add",
+            "committed",
+            "commit",
+            "introduced",
+            "introduce",
+            "decided",
+            "changed",
+            "posted",
+        ];
+        let read = Self::read(text);
+        let is_of_writing = |term: &Term| WRITING.contains(&term.word.to_lowercase().as_str());
+        matches!(read.kind, QuestionKind::Who | QuestionKind::When) && read.terms.iter().all(is_of_writing)
     }
 }
 
@@ -218,5 +245,17 @@ mod tests {
             assert!(!Question::stands_alone(text), "{text}");
         }
         assert!(Question::stands_alone("Why did we choose Redis over memcached?"));
+        assert!(Question::stands_alone("and how is the cache warmed at night?"));
+        assert!(!Question::stands_alone("and how is it warmed at night?"));
+    }
+
+    #[test]
+    fn authorship_alone_is_told_from_what_has_words_of_its_own() {
+        for text in ["and who wrote it?", "who said so?", "When was that written?", "Who decided?", "when?"] {
+            assert!(Question::asks_who_wrote_it(text), "{text}");
+        }
+        for text in ["who wrote the parser?", "and why?", "and who approved it?", "what was added?"] {
+            assert!(!Question::asks_who_wrote_it(text), "{text}");
+        }
     }
 }

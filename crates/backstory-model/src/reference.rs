@@ -7,13 +7,18 @@
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, TextMergeStream};
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{NodeId, ThreadId, ThreadKind, is_project_path, is_sha, is_username};
 
 /// Longest text that is searched for references, in bytes; the rest of a longer one is left alone.
 pub const MAX_TEXT: usize = 1 << 20;
+
+/// How much text is searched at once for the next reference, in bytes. What is longer is none.
+const REACH: usize = 4 << 10;
+/// Longest reference that is found wherever it begins, in bytes.
+const LONGEST: usize = 2 << 10;
 
 /// Whose syntax a text follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,22 +116,47 @@ fn searched(text: &str) -> &str {
     &text[..end]
 }
 
+/// Where a word ends is told by ASCII: the regex crate is far slower where it must know all letters for that.
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?x)
         (?P<url> https?://[^\s<>\[\]"'`]+ )
-        | (?P<path> [\w.-]+ (?: / [\w.-]+ )* )? (?P<sigil> [\#!] ) (?P<iid> [0-9]{1,9} ) \b
-        | (?P<cpath> [\w.-]+ (?: / [\w.-]+ )+ ) @ (?P<csha> [0-9a-fA-F]{7,40} ) \b
+        | (?P<path> [\w.-]+ (?: / [\w.-]+ )* )? (?P<sigil> [\#!] ) (?P<iid> [0-9]{1,9} ) (?-u:\b)
+        | (?P<cpath> [\w.-]+ (?: / [\w.-]+ )+ ) @ (?P<csha> [0-9a-fA-F]{7,40} ) (?-u:\b)
         | @ (?P<user> [\w] [\w.-]* (?: \[bot\] )? )
-        | \b (?P<initials> [Gg] [HhLl] ) - (?P<number> [0-9]{1,9} ) \b
-        | \b (?P<sha> [0-9a-f]{7,40} ) \b
+        | (?-u:\b) (?P<initials> [Gg] [HhLl] ) - (?P<number> [0-9]{1,9} ) (?-u:\b)
+        | (?-u:\b) (?P<sha> [0-9a-f]{7,40} ) (?-u:\b)
         "#,
     )
     .expect("the pattern is constant")
 });
 
+/// What may be a reference, in order. A path may go on to the end of the text before it turns out to be none, again and
+/// again where something else stands in it; so each search stops after [`REACH`].
+fn references(text: &str) -> impl Iterator<Item = Captures<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let stop = text.floor_char_boundary(at.saturating_add(REACH));
+            let Some(captures) = REFERENCE.captures_at(&text[..stop], at) else {
+                at = if stop == text.len() { stop } else { text.floor_char_boundary(stop - LONGEST) };
+                continue;
+            };
+            let whole = captures.get(0)?.range();
+            // It may go on where the search stopped.
+            if whole.end == stop && stop < text.len() {
+                at = if whole.start > at { whole.start } else { stop };
+                continue;
+            }
+            at = whole.end;
+            return Some(captures);
+        }
+        None
+    })
+}
+
 fn in_plain_text(text: &str, context: Context<'_>, siblings: Siblings, found: &mut BTreeSet<NodeId>) {
-    for captures in REFERENCE.captures_iter(text) {
+    for captures in references(text) {
         let whole = captures.get(0).expect("group 0 always matches");
         let before = text[..whole.start()].chars().next_back();
         let after = &text[whole.end()..];
@@ -134,6 +164,8 @@ fn in_plain_text(text: &str, context: Context<'_>, siblings: Siblings, found: &m
             found.extend(in_url(url.as_str(), context));
         } else if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '#' | '!' | '&' | '@')) {
             // Glued to a word, so not a reference: an entity, an e-mail address, part of a path.
+        } else if captures.name("user").is_none() && after.starts_with(char::is_alphanumeric) {
+            // The same behind it, with a letter that is not ASCII.
         } else if let (Some(sigil), Some(iid)) = (captures.name("sigil"), captures.name("iid")) {
             let path = captures.name("path").map(|path| path.as_str());
             // A line of a stack trace, `#1 0x00007f…`, or a number that was cut.

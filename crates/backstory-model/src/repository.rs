@@ -80,6 +80,10 @@ pub struct CommitRecord {
     /// Whether no indexed branch reaches it any more: history was rewritten.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rewritten: bool,
+    /// The time that orders it among others if that is not when it was made: a second after the latest of its parents,
+    /// which were made in the same second or by a clock that was ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected_at: Option<Timestamp>,
 }
 
 /// The commits that a merge commit brought to the default branch.

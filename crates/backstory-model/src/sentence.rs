@@ -1,6 +1,9 @@
 //! Cutting what people wrote into the pieces that can be quoted: sentences, list items, blocks of code.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use crate::{
     question::is_empty_word,
@@ -249,10 +252,11 @@ pub fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
 
 /// Numbers and identifiers of a text, as they are written: what must not be made up.
 pub fn exact_words(text: &str) -> Vec<String> {
+    // An identifier with a capital letter is not told from others that are spelled so in lower case.
+    let written: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let exact = |word: &String| {
         let digits = word.chars().any(|c| c.is_ascii_digit());
-        let capital = text.contains(word.as_str());
-        digits || (word.contains('_') && word.chars().any(char::is_alphanumeric) && capital)
+        digits || (word.contains('_') && word.chars().any(char::is_alphanumeric) && written.contains(word.as_str()))
     };
     words(text).into_iter().filter(exact).collect()
 }

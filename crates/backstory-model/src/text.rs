@@ -1,6 +1,11 @@
-//! Words of a text and the passage that shows why it was found.
+//! Words of a text, the passage that shows why it was found, and how a text of somebody else stands in a message.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
+
+/// Most characters of what somebody wrote that a message repeats.
+pub const MAX_ECHO: usize = 200;
+/// How far from there a word may begin that is left out rather than cut: half a token is not recognized as one.
+const WORD: usize = 64;
 
 /// The words of a query, lower case, each once, in order; a word is letters, digits and `_`.
 pub fn words(text: &str) -> Vec<String> {
@@ -92,6 +97,54 @@ pub fn one_line(text: &str, width: usize) -> String {
     cut
 }
 
+/// What somebody wrote, as a message repeats it: at most [`MAX_ECHO`] characters, with `…` where it was cut.
+pub fn echo(text: &str) -> Cow<'_, str> {
+    let Some((end, _)) = text.char_indices().nth(MAX_ECHO) else { return Cow::Borrowed(text) };
+    let head = &text[..end];
+    let words = head.trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let kept = if words.len() + WORD >= head.len() { words } else { head };
+    Cow::Owned(format!("{kept}…"))
+}
+
+/// A text with every word of more than [`MAX_ECHO`] characters cut to that many: for messages that repeat what somebody
+/// wrote in the words of another program.
+pub fn echoed_words(text: &str) -> Cow<'_, str> {
+    if text.split(char::is_whitespace).all(|word| word.len() <= MAX_ECHO) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(MAX_ECHO * 4);
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        shown.push_str(&echo(word));
+        shown.push_str(&piece[word.len()..]);
+    }
+    Cow::Owned(shown)
+}
+
+/// A text in which nothing commands a terminal or changes the order in which it reads: control characters, and those for
+/// the direction of writing, are shown as `\u{1b}`. Line feeds and tabs stay; a carriage return before a line feed goes.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\r' if letters.peek() == Some(&'\n') => {}
+            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
+            letter => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character is not for the eye: controls (C0, C1) but for line feed and tab, and controls of direction.
+pub fn is_hidden(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -112,6 +165,29 @@ mod tests {
         assert_eq!(snippet("one two three", "zzz", 80), "one two three");
         assert_eq!(snippet("one two three", "zzz", 8), "one two…");
         assert_eq!(snippet("", "zzz", 8), "");
+    }
+
+    #[test]
+    fn an_echo_is_short_and_ends_with_a_word() {
+        assert_eq!(echo("short"), "short");
+        let words = echo_of(&"some words ".repeat(1000));
+        assert!(words.ends_with("words …") && words.chars().count() <= MAX_ECHO + 1, "{words}");
+        assert_eq!(echo_of(&"x".repeat(1000)), format!("{}…", "x".repeat(MAX_ECHO)));
+        let token = format!("{} gl{}-abcdefghijklmnopqrstuvwxyz", "é".repeat(180), "pat");
+        assert_eq!(echo_of(&token), format!("{} …", "é".repeat(180)));
+        let message = format!("'{}' is not known; known projects: a/b\n", "x".repeat(1000));
+        assert_eq!(echoed_words(&message), format!("'{}… is not known; known projects: a/b\n", "x".repeat(199)));
+    }
+
+    fn echo_of(text: &str) -> String {
+        echo(text).into_owned()
+    }
+
+    #[test]
+    fn what_commands_a_terminal_is_shown() {
+        assert_eq!(visible("a\r\n\tb é"), "a\n\tb é");
+        assert_eq!(visible("\u{1b}]0;x\u{7}\r\u{7f}\u{9b}\u{202e}"), r"\u{1b}]0;x\u{7}\u{d}\u{7f}\u{9b}\u{202e}");
+        assert!(matches!(visible("plain é\n"), Cow::Borrowed(_)));
     }
 
     proptest! {

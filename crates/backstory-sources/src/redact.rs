@@ -1,11 +1,13 @@
 //! Secrets in texts are replaced before anything is stored or shown: what is not stored cannot leak.
 //!
 //! `[redacted:<rule>:<length>]` stands where a secret of that many characters stood. The rules are data (`rules.toml`);
-//! [`scan`] finds what matches them, [`judge`] tells what only looks like a secret.
+//! [`scan`] finds what matches them, in the text as it is written and as it reads ([`view`]); [`judge`] tells what only
+//! looks like a secret. The time is linear in the text, whatever stands in it.
 
 mod judge;
 mod rule;
 mod scan;
+mod view;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -105,7 +107,7 @@ impl Redactor {
         self.replace(text, Lines::Kept)
     }
 
-    /// Replaces the secrets in every string of a value, however deep; keys stay.
+    /// Replaces the secrets in every string and key of a value, however deep.
     pub fn redact_json(&self, value: &mut Value) -> Redactions {
         let mut redactions = Redactions::default();
         self.redact_value(value, &mut redactions);
@@ -121,9 +123,32 @@ impl Redactor {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item, redactions)),
-            Value::Object(map) => map.values_mut().for_each(|item| self.redact_value(item, redactions)),
+            Value::Object(map) => {
+                map.values_mut().for_each(|item| self.redact_value(item, redactions));
+                for (key, clean) in self.renamed(map.keys(), redactions) {
+                    if let Some(item) = map.remove(&key) {
+                        map.insert(clean, item);
+                    }
+                }
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+
+    /// The keys with a secret in them, and what becomes of each.
+    fn renamed<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k String>,
+        redactions: &mut Redactions,
+    ) -> Vec<(String, String)> {
+        let mut renamed = Vec::new();
+        for key in keys {
+            if let (Cow::Owned(clean), found) = self.redact(key) {
+                renamed.push((key.clone(), clean));
+                redactions.merge(&found);
+            }
+        }
+        renamed
     }
 
     fn replace<'t>(&self, text: &'t str, lines: Lines) -> (Cow<'t, str>, Redactions) {

@@ -35,7 +35,7 @@ fn filters() -> Vec<(&'static str, Filter)> {
     vec![
         ("no filter", all.clone()),
         ("issues", Filter { kinds: vec![DocumentKind::Issue], ..all.clone() }),
-        ("a rare author", Filter { author: Some("author1500".into()), ..all.clone() }),
+        ("a rare author", Filter { authors: vec!["author1500".into()], ..all.clone() }),
         ("two labels", Filter { labels: vec!["label-3".into(), "label-7".into()], ..all.clone() }),
         ("a tenth of the time", Filter { after: date(1_500_000_000), before: date(1_530_000_000), ..all.clone() }),
         ("merged", Filter { state: Some(State::Merged), ..all }),

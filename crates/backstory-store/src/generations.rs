@@ -25,8 +25,21 @@ impl Generations {
         Ok(Self { directory })
     }
 
+    /// Without a file that names it, it is the first one, and if that is gone the newest.
     fn current_number(&self) -> u64 {
-        fs::read_to_string(self.directory.join(CURRENT)).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1)
+        let first = || self.path(1).is_dir().then_some(1);
+        self.named().or_else(first).or_else(|| self.newest_number()).unwrap_or(1)
+    }
+
+    fn named(&self) -> Option<u64> {
+        let named = fs::read_to_string(self.directory.join(CURRENT)).ok()?.trim().parse().ok()?;
+        self.path(named).is_dir().then_some(named)
+    }
+
+    fn newest_number(&self) -> Option<u64> {
+        let entries = fs::read_dir(&self.directory).ok()?.filter_map(Result::ok);
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        directories.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).max()
     }
 
     /// Directory of the current generation.
@@ -43,6 +56,11 @@ impl Generations {
     /// # Errors
     /// What is left of an earlier attempt cannot be removed.
     pub fn prepare(&self) -> io::Result<PathBuf> {
+        let current = self.current();
+        if self.named().is_none() && current.is_dir() {
+            // The new one must not be taken for it before it is whole.
+            self.switch_to(&current)?;
+        }
         let next = self.path(self.current_number() + 1);
         if next.exists() {
             fs::remove_dir_all(&next)?;

@@ -3,6 +3,8 @@
 
 pub mod generations;
 pub mod graph;
+pub mod guard;
 pub mod index;
+pub mod lack;
 pub mod ledger;
 pub mod scan;

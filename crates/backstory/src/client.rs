@@ -1,31 +1,57 @@
-//! Where the GraphQL operations of a command are executed: in this process, or by the server that has the stores. Both
-//! give the same answers.
+//! Where the GraphQL operations of a command are executed: in this process, or by the one that has the stores. Both give
+//! the same answers.
 
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 
 use async_graphql::{Request, Variables};
-use backstory_engine::{Engine, error::ErrorKind};
+use backstory_engine::{Engine, error::ErrorKind, model::sight::Sight, settings::Settings};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Session,
-    data_dir::{Claim, DataDir, Server},
+    data_dir::{Claim, DataDir, Server, Want},
     error_table,
     failure::{Failure, Result},
-    graphql::{self, Limits, Schema},
+    graphql::{Limits, Schema, Schemas},
+    output::Terminal,
+    share::Share,
 };
 
 /// How long the server may take: longer than its own limit for what reads everything.
 const ANSWER_TIME: Duration = Duration::from_secs(620);
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
+/// How often an operation is asked again because whoever was asked has ended meanwhile.
+const MAX_MOVES: usize = 5;
+
 /// Executes operations.
-pub(crate) enum Client {
+pub(crate) struct Client {
+    place: RefCell<Place>,
+    opening: Option<Opening>,
+}
+
+/// Where operations are executed.
+#[derive(Clone)]
+enum Place {
     /// In this process.
-    Here(Schema),
-    /// At a server.
+    Here(Schema, Engine),
+    /// By another one.
     There(Remote),
+}
+
+/// What it takes to open the stores once the process that was asked has ended.
+struct Opening {
+    directory: DataDir,
+    settings: Settings,
+    /// SHA-256 of the configuration file.
+    config: String,
+    command: String,
+    want: Want,
+    share: Share,
+    terminal: Terminal,
+    /// Why this process must not do the work itself.
+    refusal: RefCell<Option<Failure>>,
 }
 
 /// What is executed: the only operation of a document, or the one with a name.
@@ -42,16 +68,37 @@ impl<'a> Operation<'a> {
     }
 }
 
+impl Operation<'_> {
+    fn is_mutation(self) -> bool {
+        let is_this = |rest: &str| self.name.is_none_or(|name| rest.trim_start().starts_with(name));
+        self.document.lines().any(|line| line.strip_prefix("mutation").is_some_and(is_this))
+    }
+}
+
 impl<'a> From<&'a str> for Operation<'a> {
     fn from(document: &'a str) -> Self {
         Self { document, name: None }
     }
 }
 
-/// A server that executes operations.
+/// Another process that executes operations.
+#[derive(Clone)]
 pub(crate) struct Remote {
     http: reqwest::Client,
     server: Server,
+}
+
+/// Why there is no answer.
+struct Unanswered {
+    failure: Failure,
+    /// Whether the process has ended, so that another may answer: before it was asked, or while.
+    gone: Option<Gone>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    Before,
+    Meanwhile,
 }
 
 /// An answer, as the GraphQL specification has it.
@@ -71,54 +118,75 @@ struct AnswerError {
 }
 
 impl Client {
-    /// Opens the stores, or finds the server that has them open. `before_opening` says what must hold in this process
+    /// Opens the stores, or finds the process that has them open. `before_opening` says what must hold in this process
     /// if it is this process that does the work.
     ///
     /// # Errors
-    /// Another command has the stores, or they cannot be opened.
+    /// Another command has the stores and does not answer, or they cannot be opened.
     pub(crate) async fn open(
         session: &Session,
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,
     ) -> Result<Self> {
+        Self::open_for(Want::Answers, session, command, before_opening).await
+    }
+
+    /// Likewise for a command that begins long work: of other processes only a server takes that on.
+    ///
+    /// # Errors
+    /// Another command has the stores, or they cannot be opened.
+    pub(crate) async fn open_for_work(
+        session: &Session,
+        command: &str,
+        before_opening: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
+        Self::open_for(Want::Work, session, command, before_opening).await
+    }
+
+    async fn open_for(
+        want: Want,
+        session: &Session,
+        command: &str,
+        before_opening: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
         let config = session.config()?;
-        let directory = DataDir::open(&config.data_dir)?;
-        match directory.claim(command, &session.terminal).await? {
-            Claim::Own => {
-                before_opening()?;
-                let engine = open_engine(session, &directory).await?;
-                Ok(Self::Here(graphql::schema(engine, Limits::default())))
-            }
-            Claim::Server(server) => {
-                if server.config != config.digest {
-                    session.terminal.note(format_args!(
-                        "{} is not what the server (pid {}) has read; restart 'backstory serve' to use it",
-                        config.path.display(),
-                        server.pid
-                    ));
-                }
-                Ok(Self::There(Remote::new(server)?))
-            }
-            Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
-                ErrorKind::Conflict,
-                format!("{holder} is still opening the stores; try again when it says that it listens"),
-            )),
-            Claim::Busy(holder) => Err(Failure::new(
-                ErrorKind::Conflict,
-                format!(
-                    "{holder} is using {}; wait for it to end, or run 'backstory serve' so that commands can share it",
-                    directory.path().display()
-                ),
-            )),
+        let opening = Opening {
+            directory: DataDir::open(&config.data_dir)?,
+            settings: config.settings.clone(),
+            config: config.digest.clone(),
+            command: command.to_owned(),
+            want,
+            share: session.share.clone(),
+            terminal: session.terminal,
+            refusal: RefCell::new(before_opening().err()),
+        };
+        let place = opening.open().await?;
+        if let Place::There(Remote { server, .. }) = &place
+            && server.config != config.digest
+        {
+            let (path, who) = (config.path.display(), server_or_command(server));
+            let remedy = if server.stays() { "; restart 'backstory serve' to use it" } else { "" };
+            session.terminal.note(format_args!("{path} is not what {who} has read{remedy}"));
         }
+        Ok(Self { place: RefCell::new(place), opening: Some(opening) })
     }
 
-    /// Whether a server does the work.
+    /// One that executes in this process.
+    pub(crate) fn here(schema: Schema, engine: Engine) -> Self {
+        Self { place: RefCell::new(Place::Here(schema, engine)), opening: None }
+    }
+
+    /// One that asks another process.
+    pub(crate) fn there(remote: Remote) -> Self {
+        Self { place: RefCell::new(Place::There(remote)), opening: None }
+    }
+
+    /// Whether a server does the work, which goes on when this command has ended.
     pub(crate) fn is_there(&self) -> bool {
-        matches!(self, Self::There(_))
+        matches!(&*self.place.borrow(), Place::There(remote) if remote.server.stays())
     }
 
-    /// Executes an operation.
+    /// Executes an operation. If the command that was asked has ended, this process opens the stores, or asks the next one.
     ///
     /// # Errors
     /// The operation failed.
@@ -128,29 +196,106 @@ impl Client {
         variables: Value,
     ) -> Result<T> {
         let operation = operation.into();
-        let answer = match self {
-            Self::Here(schema) => {
-                let mut request = Request::new(operation.document).variables(Variables::from_json(variables));
-                request.operation_name = operation.name.map(str::to_owned);
-                let response = schema.execute(request).await;
-                let answer = serde_json::to_value(&response).and_then(serde_json::from_value);
-                answer.map_err(|error| unexpected(&error))?
+        let mut moves = 0;
+        loop {
+            let place = self.place.borrow().clone();
+            let remote = match place {
+                Place::Here(schema, engine) => {
+                    return answer_here(&schema, &engine, operation, variables).await?.read();
+                }
+                Place::There(remote) => remote,
+            };
+            let Unanswered { failure, gone } = match remote.ask(operation, &variables).await {
+                Ok(answer) => return answer.read(),
+                Err(unanswered) => unanswered,
+            };
+            // What changes something is not asked for twice.
+            let may_move = match gone {
+                Some(Gone::Before) => true,
+                Some(Gone::Meanwhile) => !operation.is_mutation(),
+                None => false,
+            };
+            match self.opening.as_ref().filter(|_| may_move && !remote.server.stays() && moves < MAX_MOVES) {
+                Some(opening) => *self.place.borrow_mut() = Box::pin(opening.open()).await?,
+                None => return Err(failure),
             }
-            Self::There(remote) => remote.ask(operation, variables).await?,
-        };
-        answer.read()
+            moves += 1;
+        }
     }
+}
+
+impl Opening {
+    async fn open(&self) -> Result<Place> {
+        let Self { directory, want, terminal, .. } = self;
+        match directory.claim(&self.command, *want, terminal).await? {
+            Claim::Own => {
+                if let Some(refusal) = self.refusal.take() {
+                    return Err(refusal);
+                }
+                let engine = open_engine(self.settings.clone(), terminal, directory).await?;
+                let schemas = Schemas::new(&engine, Limits::default());
+                let schema = schemas.seeing(Sight::Confidential).clone();
+                self.share.begin(engine.clone(), schemas, directory.clone(), &self.command, &self.config);
+                Ok(Place::Here(schema, engine))
+            }
+            Claim::Server(server) => Ok(Place::There(Remote::new(server)?)),
+            Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
+                ErrorKind::Conflict,
+                format!("{holder} is still opening the stores; try again when it says that it listens"),
+            )),
+            Claim::Busy(holder) => Err(Failure::new(
+                ErrorKind::Conflict,
+                match want {
+                    Want::Answers => format!(
+                        "{holder} has opened {} and does not answer yet; try again in a while",
+                        directory.path().display()
+                    ),
+                    Want::Work => format!(
+                        "{holder} is using {}; wait for it to end{}, or run 'backstory serve', which does long work for \
+                         every command",
+                        directory.path().display(),
+                        if self.command == "sync" { ", stop its sync with --force" } else { "" }
+                    ),
+                },
+            )),
+        }
+    }
+}
+
+/// Executes an operation; once more, if a projection proved damaged and was made anew.
+async fn answer_here(schema: &Schema, engine: &Engine, operation: Operation<'_>, variables: Value) -> Result<Answer> {
+    let execute = || async {
+        let mut request = Request::new(operation.document).variables(Variables::from_json(variables.clone()));
+        request.operation_name = operation.name.map(str::to_owned);
+        schema.execute(request).await
+    };
+    let known = engine.mended().len();
+    let mut response = execute().await;
+    engine.mend().await?;
+    let mended = engine.mended().split_off(known);
+    if !mended.is_empty() && !response.errors.is_empty() {
+        response = execute().await;
+    }
+    for notice in mended {
+        Terminal::new().note(notice);
+    }
+    let answer = serde_json::to_value(&response).and_then(serde_json::from_value);
+    answer.map_err(|error| unexpected(&error))
+}
+
+/// `the server (pid 1)`, `backstory sync (pid 1)`
+fn server_or_command(server: &Server) -> String {
+    if server.stays() { format!("the server (pid {})", server.pid) } else { server.holder().to_string() }
 }
 
 /// Opens the stores, which this process has claimed, and says what happened to them.
 ///
 /// # Errors
 /// A store cannot be opened.
-pub(crate) async fn open_engine(session: &Session, directory: &DataDir) -> Result<Engine> {
-    let settings = session.config()?.settings.clone();
+pub(crate) async fn open_engine(settings: Settings, terminal: &Terminal, directory: &DataDir) -> Result<Engine> {
     let engine = Engine::open(directory.path(), settings).await?;
     for notice in engine.notices() {
-        session.terminal.note(notice);
+        terminal.note(notice);
     }
     Ok(engine)
 }
@@ -174,41 +319,53 @@ fn unexpected(error: &serde_json::Error) -> Failure {
 
 impl Remote {
     /// # Errors
-    /// The server is of another version.
+    /// The other process is of another version.
     pub(crate) fn new(server: Server) -> Result<Self> {
         let own = env!("CARGO_PKG_VERSION");
         if server.version != own {
             let message = format!(
-                "the server (pid {}) is backstory {}, this is {own}; restart 'backstory serve'",
-                server.pid, server.version
+                "{} is backstory {}, this is {own}; {}",
+                server_or_command(&server),
+                server.version,
+                remedy(&server)
             );
             return Err(Failure::new(ErrorKind::Conflict, message));
         }
-        // The server is on this machine: no proxy leads there.
+        // It is on this machine: no proxy leads there.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME).timeout(ANSWER_TIME).build();
         let http = http.map_err(|error| Failure::new(ErrorKind::Internal, format!("no HTTP client: {error}")))?;
         Ok(Self { http, server })
     }
 
-    async fn ask(&self, operation: Operation<'_>, variables: Value) -> Result<Answer> {
-        let Server { pid, url, secret, .. } = &self.server;
-        let unreachable = |reason: &str| {
-            let message =
-                format!("the server (pid {pid}) at {url} does not answer: {reason}; restart 'backstory serve'");
-            Failure::new(ErrorKind::Upstream, message)
+    async fn ask(&self, operation: Operation<'_>, variables: &Value) -> std::result::Result<Answer, Unanswered> {
+        let (who, url, remedy) = (server_or_command(&self.server), &self.server.url, remedy(&self.server));
+        let unanswered = |error: reqwest::Error| {
+            let message = format!("{who} at {url} does not answer: {}; {remedy}", cause(&error));
+            let gone = if error.is_timeout() || error.is_decode() {
+                None
+            } else if error.is_connect() {
+                Some(Gone::Before)
+            } else {
+                Some(Gone::Meanwhile)
+            };
+            Unanswered { failure: Failure::new(ErrorKind::Upstream, message), gone }
         };
         let Operation { document, name } = operation;
         let body = json!({ "query": document, "operationName": name, "variables": variables });
-        let request = self.http.post(format!("{url}/graphql")).json(&body).bearer_auth(secret.expose());
-        let response = request.send().await.map_err(|error| unreachable(cause(&error)))?;
+        let request = self.http.post(format!("{url}/graphql")).json(&body).bearer_auth(self.server.secret.expose());
+        let response = request.send().await.map_err(unanswered)?;
         if response.status() == reqwest::StatusCode::UNAUTHORIZED {
-            return Err(Failure::configuration(format!(
-                "the server (pid {pid}) at {url} does not know what it left in the data directory; restart 'backstory \
-                 serve'"
-            )));
+            let message = format!("{who} at {url} does not know what it left in the data directory; {remedy}");
+            // Another process may have taken the address.
+            return Err(Unanswered { failure: Failure::configuration(message), gone: Some(Gone::Before) });
         }
-        response.json().await.map_err(|error| unreachable(cause(&error)))
+        response.json().await.map_err(unanswered)
     }
+}
+
+/// What to do about a process that does not answer.
+fn remedy(server: &Server) -> &'static str {
+    if server.stays() { "restart 'backstory serve'" } else { "try again when it has ended" }
 }
 
 fn cause(error: &reqwest::Error) -> &'static str {

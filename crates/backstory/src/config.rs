@@ -6,7 +6,8 @@ mod wrong;
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    fs, io,
+    fs,
+    io::{self, Read as _},
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -26,6 +27,8 @@ use wrong::Source;
 
 /// Name of the file in the working directory.
 pub(crate) const FILE: &str = "backstory.toml";
+/// Most bytes of the file.
+const MAX_FILE: u64 = 1 << 20;
 /// Address of the server, unless configured otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7373);
 
@@ -137,6 +140,7 @@ impl Config {
             forges: forges.collect(),
             repositories: Repositories {
                 ssh_agent: environment("SSH_AUTH_SOCK").map(OsString::from),
+                git_child: this_program(),
                 ..file.repositories
             },
             embedding: embed::Settings {
@@ -271,6 +275,12 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
+/// The running program, also after another has taken its place on disk.
+fn this_program() -> Option<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() { Some(running.to_owned()) } else { std::env::current_exe().ok() }
+}
+
 /// The file in the working directory, or else the personal one.
 fn find() -> Option<PathBuf> {
     let personal = home_for("XDG_CONFIG_HOME", ".config").map(|home| home.join("backstory/config.toml"));
@@ -278,16 +288,31 @@ fn find() -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| {
-        let name = path.display();
+    let name = path.display();
+    read_file(path).map_err(|error| {
         Failure::configuration(match error.kind() {
             io::ErrorKind::NotFound => {
                 format!("the configuration {name} does not exist; run 'backstory init --config {name}' to write it")
             }
             io::ErrorKind::InvalidData => format!("the configuration {name} is not text in UTF-8; save it as UTF-8"),
+            io::ErrorKind::FileTooLarge => {
+                format!("the configuration {name} is larger than {} KiB; name another file", MAX_FILE >> 10)
+            }
+            io::ErrorKind::InvalidInput => format!("the configuration {name} is no regular file; name another one"),
             _ => format!("the configuration {name} cannot be read: {}", reason(&error)),
         })
     })
+}
+
+/// The text of a regular file. Devices and pipes may have no end.
+fn read_file(path: &Path) -> io::Result<String> {
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut text = String::new();
+    fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
 /// The directory that a variable names, or that one of the home directory.

@@ -1,14 +1,15 @@
-//! The data directory: one process at a time has it, and the others find that process if it is a server.
+//! The data directory: one process at a time has it, and the others find that process and ask it.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use backstory_engine::error::ErrorKind;
+use rustix::{fs::Mode, process::umask};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
@@ -21,9 +22,13 @@ use crate::{
 /// Who may read the data: it holds what private projects say.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
+/// What is taken from whoever else may do something with a file.
+const OTHERS: u32 = 0o077;
+/// The files and directories that tell whether the others were written by a program that let others read them.
+const TELLING: [&str; 3] = ["ledger.sqlite", "clones", "backups"];
 /// Held by the process that has the stores open, with its number and command inside.
 const LOCK: &str = "lock";
-/// Where that process can be reached, if it is a server.
+/// Where that process can be reached.
 const SERVER: &str = "server.json";
 /// The commands that are servers.
 pub(crate) const SERVE: &str = "serve";
@@ -35,11 +40,11 @@ const RANDOM: &str = "/dev/urandom";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How long it waits before it says so.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Time between two looks at the lock, which cannot be waited for without blocking.
-const LOOK: Duration = Duration::from_millis(25);
+pub(crate) const LOOK: Duration = Duration::from_millis(25);
 
 /// A data directory that exists and can be written to.
 #[derive(Clone, Debug)]
@@ -56,11 +61,17 @@ pub(crate) struct Holder {
     pub(crate) command: String,
 }
 
-/// A server that can be asked.
+/// A process that can be asked: a server, or a command that answers others while it has the stores.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Server {
     /// Number of its process.
     pub(crate) pid: u32,
+    /// What it does: `serve`, `sync`. Absent, like the next, from what older versions write, of which only servers do.
+    #[serde(default = "usual_command")]
+    pub(crate) command: String,
+    /// How long it answers.
+    #[serde(default)]
+    pub(crate) role: Role,
     /// Where it listens: `http://127.0.0.1:7373`, without a path.
     pub(crate) url: String,
     /// Version of the program.
@@ -71,7 +82,7 @@ pub(crate) struct Server {
     pub(crate) secret: OwnSecret,
 }
 
-/// A random text, made anew by every server. Only who owns the data directory can read it.
+/// A random text that every process makes for itself that answers others. Only who owns the data directory can read it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct OwnSecret(String);
@@ -94,14 +105,50 @@ impl std::fmt::Debug for OwnSecret {
     }
 }
 
+/// How long a process answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    /// Until somebody ends it.
+    #[default]
+    Server,
+    /// While it is at work on something of its own.
+    Command,
+}
+
+fn usual_command() -> String {
+    SERVE.to_owned()
+}
+
+impl Server {
+    /// Whether it is a server, which goes on until somebody ends it.
+    pub(crate) fn stays(&self) -> bool {
+        self.role == Role::Server
+    }
+
+    /// Which process it is.
+    pub(crate) fn holder(&self) -> Holder {
+        Holder { pid: self.pid, command: self.command.clone() }
+    }
+}
+
+/// What a command wants of the process that has the stores, if that is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Answers, which every process gives that has the stores open.
+    Answers,
+    /// Long work, which only a server takes on: a command ends when its own work is done.
+    Work,
+}
+
 /// Who has the stores.
 #[derive(Debug)]
 pub(crate) enum Claim {
     /// This process, until it ends.
     Own,
-    /// A server.
+    /// Another, which does what is wanted.
     Server(Server),
-    /// A command that answers nobody.
+    /// Another, which does not.
     Busy(Holder),
 }
 
@@ -120,6 +167,8 @@ impl DataDir {
                 if path.is_file() { "it is a file".to_owned() } else { reason(&error) }
             ))
         };
+        // Also for what libraries and git write, and for copies that are put elsewhere.
+        umask(Mode::RWXG | Mode::RWXO);
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path).map_err(refused)?;
         let directory = Self { path: path.to_owned() };
         directory.lock_file().map_err(refused)?;
@@ -136,16 +185,18 @@ impl DataDir {
         options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(self.path.join(LOCK))
     }
 
-    /// Takes the stores for this process, unless another has them. If that one is a server, it can be asked; otherwise
-    /// this waits a few seconds for its end.
+    fn cannot_lock(&self, error: &io::Error) -> Failure {
+        let path = self.path.join(LOCK);
+        Failure::new(ErrorKind::Internal, format!("{} cannot be locked: {}", path.display(), reason(error)))
+    }
+
+    /// Takes the stores for this process, unless another has them. If that one does what is wanted, it can be asked;
+    /// otherwise this waits a few seconds for its end.
     ///
     /// # Errors
     /// The lock cannot be used.
-    pub(crate) async fn claim(&self, command: &str, terminal: &Terminal) -> Result<Claim> {
-        let failed = |error: io::Error| {
-            let path = self.path.join(LOCK);
-            Failure::new(ErrorKind::Internal, format!("{} cannot be locked: {}", path.display(), reason(&error)))
-        };
+    pub(crate) async fn claim(&self, command: &str, want: Want, terminal: &Terminal) -> Result<Claim> {
+        let failed = |error: io::Error| self.cannot_lock(&error);
         let mut file = self.lock_file().map_err(failed)?;
         let begun = Instant::now();
         let mut told = false;
@@ -153,6 +204,7 @@ impl DataDir {
             match file.try_lock() {
                 Ok(()) => {
                     self.take(&mut file, command).map_err(failed)?;
+                    self.tighten(terminal);
                     // Held until the process ends: stores may write in the background when a command is done.
                     std::mem::forget(file);
                     return Ok(Claim::Own);
@@ -162,6 +214,7 @@ impl DataDir {
             }
             let holder = holder(&mut file);
             if let Some(server) = self.server(holder.as_ref())
+                && (want == Want::Answers || server.stays())
                 && is_reachable(&server).await
             {
                 return Ok(Claim::Server(server));
@@ -179,15 +232,65 @@ impl DataDir {
         }
     }
 
+    /// Takes the files of this directory from others, and says so if others could read them.
+    fn tighten(&self, terminal: &Terminal) {
+        let could_read = is_open_to_others(&self.path);
+        let telling = TELLING.iter().map(|name| self.path.join(name));
+        if !could_read && !telling.into_iter().any(|path| is_open_to_others(&path)) {
+            return;
+        }
+        let path = self.path.display();
+        match tighten(&self.path) {
+            Ok(()) if could_read => {
+                terminal.note(format_args!("others could read files in {path}; they cannot any more"))
+            }
+            Ok(()) => {}
+            Err(error) => terminal.note(format_args!(
+                "others may read files in {path}, and that cannot be changed: {}; its owner can: chmod -R go= {path}",
+                reason(&error)
+            )),
+        }
+    }
+
     fn take(&self, file: &mut File, command: &str) -> io::Result<()> {
         let holder = Holder { pid: std::process::id(), command: command.to_owned() };
         file.set_len(0)?;
         file.rewind()?;
-        file.write_all(serde_json::to_string(&holder)?.as_bytes())?;
+        match file.write_all(serde_json::to_string(&holder)?.as_bytes()) {
+            // The lock holds all the same; others are only not told who has it.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {}
+            done => done?,
+        }
         // Left by a server that could not end well.
         match fs::remove_file(self.path.join(SERVER)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
+        }
+    }
+
+    /// The process that has the stores now, if it can be asked; `None` also while nobody has them.
+    ///
+    /// # Errors
+    /// The lock cannot be used.
+    pub(crate) async fn serving(&self) -> Result<Option<Server>> {
+        if self.is_free()? {
+            return Ok(None);
+        }
+        let holder = self.lock_file().ok().and_then(|mut file| holder(&mut file));
+        let Some(server) = self.server(holder.as_ref()) else { return Ok(None) };
+        Ok(is_reachable(&server).await.then_some(server))
+    }
+
+    /// Whether nobody has the stores.
+    ///
+    /// # Errors
+    /// The lock cannot be used.
+    pub(crate) fn is_free(&self) -> Result<bool> {
+        let file = self.lock_file().map_err(|error| self.cannot_lock(&error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(self.cannot_lock(&error)),
         }
     }
 
@@ -197,11 +300,18 @@ impl DataDir {
         (server.pid == holder?.pid).then_some(server)
     }
 
-    /// Lets others find the server that this process is.
+    /// The server of a data directory, if there is one. Nothing is created, and nobody waited for.
+    pub(crate) fn running(path: &Path) -> Option<Server> {
+        let directory = Self { path: path.to_owned() };
+        let mut lock = File::open(directory.path.join(LOCK)).ok()?;
+        directory.server(holder(&mut lock).as_ref())
+    }
+
+    /// Lets others find this process, which answers at that address.
     ///
     /// # Errors
     /// The directory cannot be written to.
-    pub(crate) fn announce(&self, url: &str, config: &str) -> Result<Announcement> {
+    pub(crate) fn announce(&self, role: Role, command: &str, url: &str, config: &str) -> Result<Announcement> {
         let failed = |error: io::Error| {
             let path = self.path.join(SERVER);
             Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
@@ -209,6 +319,8 @@ impl DataDir {
         let secret = OwnSecret::new().map_err(failed)?;
         let server = Server {
             pid: std::process::id(),
+            command: command.to_owned(),
+            role,
             url: url.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             config: config.to_owned(),
@@ -258,6 +370,32 @@ impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "backstory {} (pid {})", self.command, self.pid)
     }
+}
+
+fn is_open_to_others(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|of| !of.is_symlink() && of.permissions().mode() & OTHERS != 0)
+}
+
+/// Takes a file from others, or a directory and all that is in it. What a link leads to stays as it is.
+fn tighten(path: &Path) -> io::Result<()> {
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let of = fs::symlink_metadata(&path)?;
+        if of.is_symlink() {
+            continue;
+        }
+        let mut permissions = of.permissions();
+        if permissions.mode() & OTHERS != 0 {
+            permissions.set_mode(permissions.mode() & !OTHERS);
+            fs::set_permissions(&path, permissions)?;
+        }
+        if of.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                waiting.push(entry?.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn holder(file: &mut File) -> Option<Holder> {

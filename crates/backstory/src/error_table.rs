@@ -14,7 +14,7 @@ struct Row {
 }
 
 /// Every kind of failure.
-const KINDS: [ErrorKind; 9] = [
+const KINDS: [ErrorKind; 11] = [
     ErrorKind::Invalid,
     ErrorKind::NotFound,
     ErrorKind::Conflict,
@@ -22,6 +22,8 @@ const KINDS: [ErrorKind; 9] = [
     ErrorKind::Unauthenticated,
     ErrorKind::Upstream,
     ErrorKind::Timeout,
+    ErrorKind::Busy,
+    ErrorKind::Lacking,
     ErrorKind::Newer,
     ErrorKind::Internal,
 ];
@@ -36,6 +38,8 @@ fn row(kind: ErrorKind) -> Row {
         ErrorKind::Unauthenticated => (3, StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
         ErrorKind::Upstream => (1, StatusCode::BAD_GATEWAY, "UPSTREAM"),
         ErrorKind::Timeout => (1, StatusCode::GATEWAY_TIMEOUT, "TIMEOUT"),
+        ErrorKind::Busy => (1, StatusCode::SERVICE_UNAVAILABLE, "BUSY"),
+        ErrorKind::Lacking => (1, StatusCode::SERVICE_UNAVAILABLE, "LACKING"),
         ErrorKind::Newer => (1, StatusCode::INTERNAL_SERVER_ERROR, "NEWER"),
         ErrorKind::Internal => (1, StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
     };
@@ -47,7 +51,7 @@ pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     row(kind).exit
 }
 
-/// What an HTTP answer that is not GraphQL has as its status.
+/// What an HTTP answer that is not GraphQL has as its status, and one of an operation that was not executed.
 pub(crate) fn http_status(kind: ErrorKind) -> StatusCode {
     row(kind).status
 }

@@ -2,10 +2,7 @@
 
 use std::io;
 
-use backstory_engine::{
-    error::{Error, ErrorKind},
-    sources::redact::redact,
-};
+use backstory_engine::error::{self, Error, ErrorKind};
 
 use crate::error_table;
 
@@ -24,9 +21,10 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure of a kind. Secrets in the message are replaced.
+    /// A failure of a kind. It may quote what somebody typed or another program said: see [`error::message`].
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { message: Some(redact(&message.into()).0.into_owned()), code: error_table::exit_code(kind) }
+        let message: String = message.into();
+        Self { message: Some(error::message(&message)), code: error_table::exit_code(kind) }
     }
 
     /// The command line asks for what makes no sense.
@@ -52,7 +50,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::new(error.kind, error.message)
+        Self { message: Some(error.message), code: error_table::exit_code(error.kind) }
     }
 }
 

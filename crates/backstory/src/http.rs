@@ -1,15 +1,24 @@
 //! The server: the GraphQL API and its query page over HTTP, subscriptions over WebSocket, webhooks of forges, and who
 //! may use them.
 //!
-//! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. Requests
-//! that are no GraphQL request, or may not be made, have another status and a body of the same form:
-//! 400 malformed JSON, 401 no or a wrong token, 403 another site's page, 404 no such address, 405 not POST, 413 too large,
-//! 415 not JSON, 503 too many connections.
+//! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. An
+//! operation that was not executed because too many wait has status 503 and says in `Retry-After` when to come again; one
+//! that took too long has 504. Requests that are no GraphQL request, or may not be made, have another status and a body of
+//! the same form: 400 malformed JSON, 401 no or a wrong token, 403 another site's page, 404 no such address, 405 not POST,
+//! 408 a body that takes too long, 413 too large, 415 not JSON, 429 too many wrong tokens, 503 too many connections.
+//!
+//! Nobody who has shown no token can hold more than a bounded part of connections, descriptors, memory and time:
+//! `connections` limits connections and how long their headers may take, `bodies` what is held of bodies and how long they
+//! may take, `throttle` wrong tokens, `socket` WebSockets that have not begun.
 
 mod access;
+mod bodies;
+mod connections;
 mod metrics;
 mod page;
+mod probes;
 mod socket;
+mod throttle;
 mod webhooks;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -17,31 +26,36 @@ use std::{future::Future, sync::Arc, time::Duration};
 use async_graphql::Request as GraphQlRequest;
 use axum::{
     Extension, Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, State, rejection::BytesRejection},
-    http::{HeaderMap, StatusCode, header},
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware,
     response::{IntoResponse, Json, Response},
     routing::{get, post},
 };
 use backstory_engine::{
     Engine,
-    error::{Error, ErrorKind, Result},
-    sources::redact::redact,
+    error::{self, Error, ErrorKind, Result},
 };
 use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
-use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::{
     error_table,
     graphql::{MAX_BODY, Schemas},
 };
+use bodies::Bodies;
+use connections::Connection;
+use probes::Probes;
 
-pub(crate) use access::{Access, Token};
+pub(crate) use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
 
-/// How long a request's body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
+/// How long a request's body may take to arrive, from its first byte to its last.
+const BODY_TIME: Duration = Duration::from_secs(15);
+/// Most bytes of requests' bodies that are held at a time.
+const BODIES: usize = 32 << 20;
+/// When a client may come again that was refused because there is too much to do.
+const RETRY: Duration = Duration::from_secs(2);
 /// How long requests that are under way may take once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -53,12 +67,15 @@ struct App {
     rules: Arc<access::Rules>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
+    bodies: Bodies,
+    webhooks: Bodies,
+    probes: Arc<Probes>,
 }
 
 /// Serves until `shutdown` is done, then ends what is under way within [`GRACE`].
 ///
 /// # Errors
-/// The address is open to others but there is no token, or the listener failed.
+/// The address is open to others but there is no token, or the listener has no address.
 pub(crate) async fn serve(
     engine: Engine,
     schemas: Schemas,
@@ -68,17 +85,19 @@ pub(crate) async fn serve(
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("the server failed: {error}"));
     let address = listener.local_addr().map_err(failed)?;
+    let takes_webhooks = access.webhooks;
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
-    let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets };
+    let bodies = Bodies::new(MAX_BODY, BODY_TIME, BODIES);
+    let (webhooks, probes) = (webhooks::bodies(), Arc::default());
+    let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
     });
-    let server = axum::serve(listener, router(app)).with_graceful_shutdown(until(stopped.clone()));
     tokio::select! {
-        result = server => result.map_err(failed),
+        () = connections::serve(listener, router(app, takes_webhooks), stopped.clone()) => Ok(()),
         () = async { until(stopped).await; tokio::time::sleep(GRACE).await } => {
             tracing::warn!("requests that were under way at the end were cut off");
             Ok(())
@@ -108,24 +127,26 @@ pub(crate) async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-fn router(app: App) -> Router {
-    Router::new()
+fn router(app: App, takes_webhooks: bool) -> Router {
+    let by_name = middleware::from_fn_with_state(app.clone(), access::check_name);
+    let mut router = Router::new()
         .route("/graphql", post(graphql).get(page::graphiql))
         .route("/graphql/assets/{file}", get(page::asset))
         .route(socket::PATH, get(socket::upgrade))
         .route("/metrics", get(metrics::answer))
-        .layer(DefaultBodyLimit::max(MAX_BODY))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing here; see /graphql") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "send operations with POST")
         })
-        .layer(middleware::from_fn_with_state(app.clone(), access::check))
+        .layer(middleware::from_fn_with_state(app.clone(), access::check));
+    if takes_webhooks {
         // These have limits and secrets of their own.
-        .route("/webhooks/gitlab", post(webhooks::gitlab))
-        .route("/webhooks/github", post(webhooks::github))
-        .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
-        .route("/healthz", get(health))
-        .route("/readyz", get(ready))
+        router =
+            router.route("/webhooks/gitlab", post(webhooks::gitlab)).route("/webhooks/github", post(webhooks::github));
+    }
+    router
+        .route("/healthz", get(probes::health).layer(by_name.clone()))
+        .route("/readyz", get(probes::ready).layer(by_name))
         .layer(middleware::from_fn_with_state(app.clone(), log))
         .with_state(app)
 }
@@ -135,11 +156,31 @@ struct Refusal {
     status: StatusCode,
     code: &'static str,
     message: String,
+    /// When it may be tried again, if that helps.
+    retry: Option<Duration>,
 }
 
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: redact(&message.into()).0.into_owned() }
+        let message: String = message.into();
+        Self { status, code, message: error::message(&message), retry: None }
+    }
+
+    /// There is too much to do.
+    fn busy(message: impl Into<String>) -> Self {
+        let kind = ErrorKind::Busy;
+        Self::new(error_table::http_status(kind), error_table::code(kind), message).after(RETRY)
+    }
+
+    /// It may be tried again after that time.
+    fn after(self, time: Duration) -> Self {
+        Self { retry: Some(time), ..self }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message)
     }
 }
 
@@ -148,7 +189,10 @@ impl IntoResponse for Refusal {
         let error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
         let mut response = (self.status, Json(json!({ "errors": [error] }))).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(time) = self.retry {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(time.as_secs().max(1)));
         }
         response
     }
@@ -157,56 +201,53 @@ impl IntoResponse for Refusal {
 async fn graphql(
     State(app): State<App>,
     Extension(shown): Extension<access::Shown>,
+    Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
-    body: std::result::Result<Bytes, BytesRejection>,
+    body: Body,
 ) -> std::result::Result<Response, Refusal> {
     let invalid = |status, message: String| Refusal::new(status, error_table::code(ErrorKind::Invalid), message);
     if !is_json(&headers) {
         let message = "send the request as Content-Type: application/json".to_owned();
         return Err(invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let body = body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let message = format!("the request is larger than {} KiB", MAX_BODY >> 10);
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
-        }
-        status => invalid(status, rejection.body_text()),
-    })?;
-    if body.trim_ascii_start().starts_with(b"[") {
+    let body = app.bodies.read(body).await?;
+    let _working = connection.working();
+    if body.bytes.trim_ascii_start().starts_with(b"[") {
         return Err(invalid(StatusCode::BAD_REQUEST, "send one operation at a time, not a batch".to_owned()));
     }
-    let request: GraphQlRequest = serde_json::from_slice(&body).map_err(|error| {
+    let request: GraphQlRequest = serde_json::from_slice(&body.bytes).map_err(|error| {
         let message = format!("the body is no GraphQL request, an object with 'query' and 'variables': {error}");
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
-    Ok(Json(app.schemas.seeing(shown.sight()).execute(request).await).into_response())
+    drop(body);
+    let response = app.schemas.seeing(shown.sight()).execute(request).await;
+    app.engine.mend_soon();
+    Ok(answer(response))
+}
+
+/// The answer to an operation. Programs between client and server see the status only, so it tells what they must know:
+/// that nothing was executed because there is too much to do, or that it took too long.
+fn answer(response: async_graphql::Response) -> Response {
+    let is = |error: &async_graphql::ServerError, kind| {
+        let code = error.extensions.as_ref().and_then(|extensions| extensions.get(error_table::CODE));
+        code == Some(&async_graphql::Value::from(error_table::code(kind)))
+    };
+    let kinds = [ErrorKind::Busy, ErrorKind::Timeout];
+    let failed = kinds.into_iter().find(|kind| response.errors.iter().any(|error| is(error, *kind)));
+    let failed = failed.filter(|_| response.data == async_graphql::Value::Null);
+    let mut answer = Json(response).into_response();
+    if let Some(kind) = failed {
+        *answer.status_mut() = error_table::http_status(kind);
+        if kind == ErrorKind::Busy {
+            answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY.as_secs()));
+        }
+    }
+    answer
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-/// Whether it can answer questions: every store can be read.
-async fn ready(State(app): State<App>) -> std::result::Result<Json<serde_json::Value>, Refusal> {
-    match app.engine.sync_status(0).await {
-        Ok(status) => Ok(Json(json!({ "status": "ready", "changes": status.ledger_seq }))),
-        Err(error) => {
-            tracing::error!(%error, "not ready");
-            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error_table::code(error.kind), error.message))
-        }
-    }
-}
-
-/// Whether the process is alive and has its ledger.
-async fn health(State(app): State<App>) -> std::result::Result<Json<serde_json::Value>, Refusal> {
-    match app.engine.last_change().await {
-        Ok(_) => Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))),
-        Err(error) => {
-            tracing::error!(%error, "not healthy");
-            Err(Refusal::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message))
-        }
-    }
 }
 
 async fn log(State(app): State<App>, request: axum::extract::Request, next: middleware::Next) -> Response {

@@ -9,10 +9,21 @@ mod failure;
 mod graphql;
 mod http;
 mod output;
+mod share;
 
-use std::process::ExitCode;
+use std::{
+    io::{Write as _, stderr},
+    process::ExitCode,
+};
+
+/// What a shell says of a program that cannot be run.
+const NOT_RUN: u8 = 127;
 
 fn main() -> ExitCode {
+    if let Some(error) = backstory_engine::repository::become_git(std::env::args_os()) {
+        let _ = writeln!(stderr(), "{error}");
+        return ExitCode::from(NOT_RUN);
+    }
     output::one_sentence_panics();
     cli::run()
 }

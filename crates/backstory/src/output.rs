@@ -9,7 +9,11 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
-use backstory_engine::{model::text::one_line, sources::redact::redact};
+use backstory_engine::{
+    guard,
+    model::text::{is_hidden, one_line, visible},
+    sources::redact::redact,
+};
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{Timestamp, tz::TimeZone};
@@ -28,10 +32,13 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Longest title in a table on a terminal; a file gets all of it.
 const TITLE: usize = 72;
+/// Most bytes of a line of the log, or of several that are written at once; the rest is left out.
+const MAX_WRITTEN: usize = 64 << 10;
 /// Time between two lines of progress where there is no terminal to draw on.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Where a command writes to.
+#[derive(Clone, Copy)]
 pub(crate) struct Terminal {
     /// Whether a person sees standard output.
     interactive: bool,
@@ -50,14 +57,23 @@ impl Terminal {
 
     /// Writes the result for programs.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
-        self.line(serde_json::to_string_pretty(value)?)
+        let text = serde_json::to_string_pretty(value)?;
+        if !text.contains(is_hidden) {
+            return self.line(text);
+        }
+        // JSON escapes some control characters by itself; all others stand in strings too.
+        let mut shown = String::with_capacity(text.len() + 64);
+        for c in text.chars() {
+            if is_hidden(c) { shown.push_str(&format!("\\u{:04x}", u32::from(c))) } else { shown.push(c) }
+        }
+        self.line(shown)
     }
 
     /// Writes a table: a line of headings and the rows. The columns that are named hold numbers.
     pub(crate) fn table(&self, headings: &[&str], numbers: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_header(headings.iter().map(|heading| heading.to_uppercase()));
-        table.add_rows(rows);
+        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(|cell| plain(&cell)).collect::<Vec<_>>()));
         for (column, heading) in table.column_iter_mut().zip(headings) {
             column.set_padding((0, 2));
             if numbers.contains(heading) {
@@ -79,23 +95,28 @@ impl Terminal {
 
     /// Tells what is worth knowing besides the result.
     pub(crate) fn note(&self, text: impl Display) {
-        aside(format_args!("{FAINT}note:{FAINT:#} {text}"));
+        labeled("note", FAINT, text);
     }
 
     /// Tells what makes the result less than it should be.
     pub(crate) fn warning(&self, text: impl Display) {
-        aside(format_args!("{DOUBTFUL}warning:{DOUBTFUL:#} {text}"));
+        labeled("warning", DOUBTFUL, text);
     }
 
     /// Tells why there is no result.
     pub(crate) fn error(&self, text: impl Display) {
-        aside(format_args!("{BAD}error:{BAD:#} {text}"));
+        labeled("error", BAD, text);
     }
 }
 
 /// Writes a line to standard error, above the bars that are drawn there. There is nowhere to report a failure to.
 fn aside(text: impl Display) {
     let _ = writeln!(Beside, "{text}");
+}
+
+/// A message of a kind, which may quote anything.
+fn labeled(what: &str, style: Style, text: impl Display) {
+    aside(format_args!("{style}{what}:{style:#} {}", visible(&text.to_string())));
 }
 
 /// The bars on the terminal; hidden where there is none.
@@ -107,7 +128,7 @@ pub(crate) struct Beside;
 impl Write for Beside {
     /// Secrets are replaced in what is written at once, which is a line of a log, or several.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let shown = String::from_utf8_lossy(text);
+        let shown = String::from_utf8_lossy(&text[..text.len().min(MAX_WRITTEN)]);
         let (clean, _) = redact(&shown);
         BARS.suspend(|| anstream::stderr().lock().write_all(clean.as_bytes())).map(|()| text.len())
     }
@@ -283,14 +304,9 @@ pub(crate) fn day(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
 }
 
-/// A text of somebody else without what would command the terminal: control characters, and those that turn the
-/// direction of writing.
+/// A text of somebody else, in which what would command the terminal is shown instead.
 pub(crate) fn plain(text: &str) -> String {
-    let harmless = |c: &char| {
-        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        matches!(c, '\n' | '\t') || !(c.is_control() || turns)
-    };
-    text.chars().filter(harmless).collect()
+    visible(text).into_owned()
 }
 
 /// Text with every line moved to the right.
@@ -300,9 +316,13 @@ pub(crate) fn indented(text: &str, by: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A panic is a bug, and the person before the terminal cannot read a stack trace: they get one sentence.
+/// A panic is a bug, unless a damaged store is the reason, and the person before the terminal cannot read a stack trace: they get one sentence.
 pub(crate) fn one_sentence_panics() {
     std::panic::set_hook(Box::new(|panic| {
+        if guard::is_handled(panic.location()) {
+            tracing::debug!("a damaged store: {panic}");
+            return;
+        }
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
         let what = panic.payload_as_str().unwrap_or("it gave no reason").replace('\n', " ");
         Terminal::new().error(format_args!(

@@ -70,6 +70,7 @@ fn document(commit: &Commit) -> Document {
         parts: vec![],
         whole_text: format!("{}\n\n{}\n\n{paths}", message.subject, message.body),
         path: None,
+        changed: vec![],
         lines: None,
         importance: 0.0,
         confidential: false,

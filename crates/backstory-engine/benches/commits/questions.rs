@@ -70,7 +70,7 @@ impl Repository {
         let at = commits.iter().enumerate().map(|(at, commit)| (commit.sha, at)).collect();
         let objects = Objects::open(clone)?;
         let mut changelogs = Vec::new();
-        for file in objects.list(head, MAX_FILES)? {
+        for file in objects.list(head, MAX_FILES)?.files {
             if file.mode.is_file() && is_changelog(file.path.as_str()) {
                 let bytes = objects.blob(file.id, MAX_CHANGELOG)?;
                 changelogs.push(String::from_utf8_lossy(&bytes).into_owned());

@@ -7,6 +7,8 @@ const LEAST_COVERAGE: f32 = 0.4;
 const LEAST_NEAR_COVERAGE: f32 = 0.25;
 /// Cosine from which a story says the same in other words.
 const NEAR: f32 = 0.5;
+/// What a word of the question before counts where the question that goes on from there has words of its own.
+const OF_BEFORE: f32 = 0.4;
 
 /// A content word of the question.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +24,10 @@ pub struct AskedWord {
 /// What is asked, and of how much.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// The content words of the question.
+    /// The content words of the question, then those of the question before, if it goes on from one.
     pub words: Vec<AskedWord>,
+    /// How many of them are the question's own; 0 if all count alike.
+    pub own: usize,
     /// How many documents were searched.
     pub documents: u64,
     /// Issues, merge requests and commits that the question names and that are not there.
@@ -35,10 +39,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// How much each word tells, in the order of the words: the rarer, the more.
+    /// How much each word tells, in the order of the words: the rarer, the more, and one of the question before less.
     pub fn weights(&self) -> Vec<f32> {
         let all = self.documents.max(1) as f32;
-        self.words.iter().map(|word| (1.0 + all / (1.0 + word.documents as f32)).ln()).collect()
+        let weight = |(at, word): (usize, &AskedWord)| {
+            let share = if self.own > 0 && at >= self.own { OF_BEFORE } else { 1.0 };
+            share * (1.0 + all / (1.0 + word.documents as f32)).ln()
+        };
+        self.words.iter().enumerate().map(weight).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Answers to questions, strictly from what was read: quotations with who said them, when and where, or sentences of a
 //! language model each of which was checked against what it cites; and a refusal where the evidence does not suffice.
 
+mod definition;
 pub(crate) mod document;
 pub mod evidence;
 mod select;
@@ -19,6 +20,7 @@ use backstory_model::{
     question::Question,
     terms::term_of,
 };
+use backstory_store::index::Projects;
 use futures::future::try_join_all;
 use tokio::sync::mpsc;
 
@@ -109,8 +111,7 @@ impl Engine {
     }
 
     async fn find(&self, request: &AskRequest) -> Result<Found> {
-        // It is repeated in the answer, and may be kept.
-        let question = self.redactor().redact(request.question.trim()).0.into_owned();
+        let question = request.question.trim();
         let length = question.chars().count();
         if length == 0 {
             return Err(Error::invalid("the question is empty; say what you want to know"));
@@ -119,6 +120,8 @@ impl Engine {
             let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
             return Err(Error::invalid(message));
         }
+        // It is repeated in the answer, and may be kept.
+        let question = self.redactor().redact(question).0.into_owned();
         let before = request.before.as_deref().unwrap_or_default();
         let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
         let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
@@ -130,7 +133,9 @@ impl Engine {
             ..Default::default()
         };
         let (response, asked) = tokio::try_join!(self.search(search), self.asked(&read, &request.filter))?;
-        let stories = self.stories(&response.hits).await?;
+        let asked = Asked { own: own_words(&question, before), ..asked };
+        let definitions = self.definitions_asked(&question, &request.filter).await?;
+        let stories = self.stories(&response.hits, &definitions).await?;
         let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
         let scored = self.score(&read, &query, &asked.weights(), &stories, by_meaning).await;
         let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
@@ -155,7 +160,9 @@ impl Engine {
     async fn asked(&self, question: &Question, filter: &Filter) -> Result<Asked> {
         let index = self.index();
         let within = Filter { project: filter.project.clone(), ..Filter::default() };
-        let (_, frequencies) = index.frequencies(question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0)));
+        let projects = Projects::of(filter);
+        let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
+        let (_, frequencies) = index.frequencies(projects, terms);
         let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
             let (index, within) = (index.clone(), within.clone());
             async move {
@@ -182,7 +189,7 @@ impl Engine {
             documents,
         };
         let asked = question.terms.iter().zip(counts).map(word).collect();
-        Ok(Asked { words: asked, documents: index.coverage().documents, ..Asked::default() })
+        Ok(Asked { words: asked, documents: index.coverage_of(projects).documents, ..Asked::default() })
     }
 
     /// Adds where the decision stands, and what the reader must know.
@@ -197,6 +204,11 @@ impl Engine {
         answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
         Ok(answer)
     }
+}
+
+/// How many words of a question that goes on from one before are its own; 0 if there is nothing to tell them from.
+fn own_words(question: &str, before: &str) -> usize {
+    if before.is_empty() { 0 } else { Question::read(question).terms.len() }
 }
 
 /// What stands in quotation marks, is long enough to be a saying, and in none of the stories.
@@ -255,7 +267,7 @@ fn extracted(found: &Found) -> Answer {
     let confidence = found.verdict.confidence;
     let mut answer = Answer { question: found.question.clone(), confidence, ..Answer::default() };
     for (number, quote) in (1..).zip(&chosen) {
-        let (document, range) = quote.place(&found.stories);
+        let (document, range) = quote.place();
         let citation = found.stories[quote.story].documents[document].cite(number, range);
         answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
         answer.citations.push(citation);

@@ -15,7 +15,7 @@ use backstory_model::{
 };
 use regex::Regex;
 
-use super::stories::{Passage, Story, coverage};
+use super::stories::{Passage, Role, Story, coverage};
 use crate::Engine;
 
 /// Most quotations of an answer.
@@ -44,6 +44,10 @@ const MEANING: f32 = 0.50;
 const BESIDE: f32 = 0.15;
 const STORY: f32 = 0.05;
 const CUE: f32 = 0.06;
+/// What a definition says of itself gains where the question asks for just that.
+const DEFINITION: f32 = 0.6;
+/// What the first line of a commit's message loses: it says what was done, as a title does.
+const SUBJECT: f32 = 0.15;
 /// Without vectors their weight goes to the words.
 const WORDS_ALONE: f32 = WORDS + MEANING;
 
@@ -79,12 +83,15 @@ impl Engine {
                 let same = |other: usize| story.passages.get(other).is_some_and(|o| o.document == passage.document);
                 let before = at.checked_sub(1).filter(|before| same(*before)).map_or(0.0, |before| covered[before]);
                 let after = Some(at + 1).filter(|after| same(*after)).map_or(0.0, |after| covered[after]);
+                // A title does not speak for itself.
+                let title = if passage.role == Role::Subject { 0.0 } else { title };
                 let beside = title.max(before).max(after * 0.7);
                 let text = story.text(passage);
                 let score = WORDS_ALONE * covered[at]
                     + BESIDE * beside
                     + STORY * story.score
                     + CUE * cue(question.kind, passage, text)
+                    + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
                     - fault(question.kind, passage, text);
                 scored.push(Scored { story: place, passage: at, score, meaning: None });
             }
@@ -136,15 +143,31 @@ pub(super) struct Quote {
     pub(super) story: usize,
     /// The first and the last of its passages.
     pub(super) passages: (usize, usize),
+    /// Which of the story's documents, and which bytes of it.
+    place: (usize, Range<usize>),
     stems: BTreeSet<String>,
 }
 
 impl Quote {
     /// Which of the story's documents, and which bytes of it.
-    pub(super) fn place(&self, stories: &[Story]) -> (usize, Range<usize>) {
-        let passages = &stories[self.story].passages;
-        let (first, last) = (&passages[self.passages.0], &passages[self.passages.1]);
-        (first.document, first.range.start..last.range.end)
+    pub(super) fn place(&self) -> (usize, Range<usize>) {
+        self.place.clone()
+    }
+
+    /// Whether a part of the same text is quoted by both.
+    fn overlaps(&self, other: &Self) -> bool {
+        let ((document, range), (of_other, beside)) = (&self.place, &other.place);
+        self.story == other.story && document == of_other && range.start < beside.end && beside.start < range.end
+    }
+
+    /// Quotes what another does too, as long as it fits.
+    fn merge(&mut self, other: Self) {
+        let (range, beside) = (&self.place.1, &other.place.1);
+        let whole = range.start.min(beside.start)..range.end.max(beside.end);
+        if whole.len() <= MAX_QUOTE {
+            self.place.1 = whole;
+            self.stems.extend(other.stems);
+        }
     }
 }
 
@@ -170,7 +193,10 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
         let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
         let quote = grown(one, &stories[one.story].passages, joins);
         let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
-        if !chosen.iter().any(said) {
+        // Parts of a file lie in one another.
+        if let Some(known) = chosen.iter_mut().find(|known| known.overlaps(&quote)) {
+            known.merge(quote);
+        } else if !chosen.iter().any(said) {
             chosen.push(quote);
         }
         if chosen.len() == most {
@@ -202,7 +228,8 @@ fn grown(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Q
         }
     }
     let stems = passages[first..=last].iter().flat_map(|passage| passage.stems.iter().cloned()).collect();
-    Quote { story: one.story, passages: (first, last), stems }
+    let place = (own.document, passages[first].range.start..passages[last].range.end);
+    Quote { story: one.story, passages: (first, last), place, stems }
 }
 
 const REASONS: [&str; 22] = [
@@ -287,7 +314,7 @@ fn cue(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     }
 }
 
-/// What makes a piece no answer: it asks, says next to nothing, or is code where a reason is asked for.
+/// What makes a piece no answer: it asks, says next to nothing, is a title, or code where a reason is asked for.
 fn fault(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     let mut fault = 0.0;
     if text.trim_end().ends_with('?') {
@@ -301,6 +328,9 @@ fn fault(kind: QuestionKind, passage: &Passage, text: &str) -> f32 {
     }
     if passage.kind == PieceKind::Heading {
         fault += 0.1;
+    }
+    if passage.role == Role::Subject {
+        fault += SUBJECT;
     }
     fault
 }

@@ -17,7 +17,7 @@ use super::document::CitedDocument;
 use crate::{
     Engine,
     error::{Error, Result},
-    search::Hit,
+    search::{Definition, Hit},
 };
 
 /// Stories that are read.
@@ -49,8 +49,22 @@ pub(super) struct Passage {
     pub(super) range: Range<usize>,
     /// What it is.
     pub(super) kind: PieceKind,
+    /// What it is of what it stands in, if that matters.
+    pub(super) role: Role,
     /// Its content words.
     pub(super) stems: BTreeSet<String>,
+}
+
+/// What a piece is of the text that it stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing special.
+    #[default]
+    Anywhere,
+    /// The first line of a commit's message.
+    Subject,
+    /// What a definition that the question asks for says of itself, or its beginning if it says nothing.
+    Definition,
 }
 
 impl Story {
@@ -81,26 +95,55 @@ pub(super) fn has_stem(stems: &BTreeSet<String>, stem: &str) -> bool {
     stem.chars().count() >= LONG && next.is_some_and(|next| next.starts_with(stem))
 }
 
+/// What is to be read of a story.
+struct Wanted {
+    id: String,
+    score: f32,
+    /// Parts of a file that were found.
+    parts: Vec<StoredDocument>,
+    /// Lines of definitions that the question asks for.
+    definitions: Vec<(u32, u32)>,
+}
+
 impl Engine {
-    /// The stories that the best hits belong to, the best first, read whole from ledger and clones. One that is gone
-    /// since it was indexed is left out.
-    pub(super) async fn stories(&self, hits: &[Hit]) -> Result<Vec<Story>> {
-        let mut found: Vec<(String, f32, Vec<StoredDocument>)> = Vec::new();
+    /// The stories that the best hits belong to, the best first, and those of definitions that are asked for, read whole
+    /// from ledger and clones. One that is gone since it was indexed is left out.
+    pub(super) async fn stories(&self, hits: &[Hit], definitions: &[Definition]) -> Result<Vec<Story>> {
+        let mut wanted: Vec<Wanted> = Vec::new();
         let best = hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
+        let parts = self.parts_of(hits, definitions).await?;
+        for definition in definitions {
+            let Some(part) = parts.get(&definition.id) else { continue };
+            if !wanted.iter().any(|known| known.id == definition.file) {
+                wanted.push(Wanted::of(&definition.file, 1.0));
+            }
+            if let Some(known) = wanted.iter_mut().find(|known| known.id == definition.file) {
+                known.add(part);
+                known.definitions.extend(part.lines);
+            }
+        }
         for hit in hits {
             let thread = &*hit.document.facts.thread;
-            if let Some((.., documents)) = found.iter_mut().find(|(id, ..)| id == thread) {
-                documents.push(hit.document.clone());
-            } else if found.len() < MAX_STORIES {
-                found.push((thread.to_owned(), hit.score / best, vec![hit.document.clone()]));
+            if !wanted.iter().any(|known| known.id == thread) {
+                if wanted.len() >= MAX_STORIES {
+                    continue;
+                }
+                wanted.push(Wanted::of(thread, hit.score / best));
+            }
+            let Some(known) = wanted.iter_mut().find(|known| known.id == thread) else { continue };
+            known.add(&hit.document);
+            for passage in &hit.passages {
+                if let Some(part) = parts.get(&passage.document) {
+                    known.add(part);
+                }
             }
         }
         let engine = self.clone();
         self.blocking(move || {
-            let read = |(id, score, hits): (String, f32, Vec<StoredDocument>)| {
-                let id: NodeId =
-                    id.parse().map_err(|error| Error::internal(format!("the index names {id}: {error}")))?;
-                match engine.story(&id, score, &hits) {
+            let read = |wanted: Wanted| {
+                let id: NodeId = (wanted.id.parse())
+                    .map_err(|error| Error::internal(format!("the index names {}: {error}", wanted.id)))?;
+                match engine.story(&id, &wanted) {
                     Ok(story) => Ok(story),
                     Err(error) => {
                         tracing::warn!(%id, %error, "a story is left out of an answer");
@@ -108,12 +151,21 @@ impl Engine {
                     }
                 }
             };
-            Ok(found.into_iter().map(read).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+            Ok(wanted.into_iter().map(read).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
         })
         .await
     }
 
-    fn story(&self, id: &NodeId, score: f32, hits: &[StoredDocument]) -> Result<Option<Story>> {
+    /// Parts of files that were found beside those that hits show, and definitions.
+    async fn parts_of(&self, hits: &[Hit], definitions: &[Definition]) -> Result<BTreeMap<String, StoredDocument>> {
+        let of_files = hits.iter().filter(|hit| hit.document.path.is_some());
+        let found = of_files.flat_map(|hit| hit.passages.iter().map(|passage| passage.document.clone()));
+        let ids: BTreeSet<String> = found.chain(definitions.iter().map(|definition| definition.id.clone())).collect();
+        let documents = self.index().documents(&ids.into_iter().collect::<Vec<_>>()).await?;
+        Ok(documents.into_iter().map(|document| (document.id.clone(), document)).collect())
+    }
+
+    fn story(&self, id: &NodeId, wanted: &Wanted) -> Result<Option<Story>> {
         let documents = match id {
             NodeId::Thread(thread) => self.documents_of_thread(thread)?,
             NodeId::Commit { project, sha } => self.document_of_commit(project, sha)?.into_iter().collect(),
@@ -125,16 +177,54 @@ impl Engine {
         }
         let mut passages = Vec::new();
         for (place, document) in documents.iter().enumerate() {
-            let pieces = if document.file.is_some() { pieces_of_file(document, hits) } else { pieces(&document.text) };
+            let pieces = match document.file {
+                Some(_) => pieces_of_file(document, &wanted.parts),
+                None => pieces(&document.text),
+            };
+            let subject = match id {
+                NodeId::Commit { .. } => document.text.lines().next().map_or(0, str::len),
+                _ => 0,
+            };
             passages.extend(pieces.into_iter().map(|piece| Passage {
                 document: place,
                 stems: stems(&document.text[piece.range.clone()]),
                 kind: if piece.range.end <= document.heading { PieceKind::Heading } else { piece.kind },
+                role: if piece.range.end <= subject { Role::Subject } else { Role::Anywhere },
                 range: piece.range,
             }));
         }
+        for lines in &wanted.definitions {
+            mark_definition(&documents[0].bytes_of(*lines), &mut passages);
+        }
         passages.truncate(MAX_PIECES);
-        Ok(Some(Story { id: id.clone(), score, documents, passages }))
+        Ok(Some(Story { id: id.clone(), score: wanted.score, documents, passages }))
+    }
+}
+
+impl Wanted {
+    fn of(id: &str, score: f32) -> Self {
+        Self { id: id.to_owned(), score, parts: vec![], definitions: vec![] }
+    }
+
+    fn add(&mut self, part: &StoredDocument) {
+        if !self.parts.iter().any(|known| known.id == part.id) {
+            self.parts.push(part.clone());
+        }
+    }
+}
+
+/// Marks what a definition says of itself: the comment that it begins with, or that its first line is followed by; else
+/// its beginning.
+fn mark_definition(bytes: &Range<usize>, passages: &mut [Passage]) {
+    let own: Vec<usize> = (0..passages.len())
+        .filter(|at| {
+            let range = &passages[*at].range;
+            bytes.start <= range.start && range.end <= bytes.end
+        })
+        .collect();
+    let says = own.iter().take(2).find(|at| passages[**at].kind == PieceKind::Prose);
+    if let Some(at) = says.or(own.first()) {
+        passages[*at].role = Role::Definition;
     }
 }
 
@@ -165,29 +255,85 @@ fn pieces_of_file(document: &CitedDocument, hits: &[StoredDocument]) -> Vec<Piec
     found
 }
 
-/// Blocks of code that empty lines divide, longer ones cut, with whole lines.
+/// Comments and blocks of code, which empty lines divide too, longer ones cut, with whole lines.
 fn blocks(code: &str) -> Vec<Piece> {
     let mut found = Vec::new();
-    let (mut at, mut open, mut lines) = (0, None, 0);
-    let mut close = |open: &mut Option<usize>, end: usize| {
-        if let Some(start) = open.take() {
-            let length = code[start..end].trim_end().len();
-            found.push(Piece { range: start..start + length, kind: PieceKind::Code });
+    let mut comments = Comments::default();
+    // Where the piece under way begins and ends, whether it is a comment, and its lines.
+    let mut open: Option<(Range<usize>, bool, usize)> = None;
+    let mut close = |open: &mut Option<(Range<usize>, bool, usize)>| {
+        if let Some((range, is_comment, _)) = open.take() {
+            let end = range.start + code[range.clone()].trim_end().len();
+            found.push(Piece {
+                range: range.start..end,
+                kind: if is_comment { PieceKind::Prose } else { PieceKind::Code },
+            });
         }
     };
+    let mut at = 0;
     for line in code.split_inclusive('\n') {
-        if line.trim().is_empty() || lines == MAX_CODE_LINES {
-            close(&mut open, at);
-            lines = 0;
+        let range = at..at + line.len();
+        at = range.end;
+        let is_comment = comments.take(line);
+        let says_nothing = match is_comment {
+            true => !line.contains(char::is_alphanumeric),
+            false => line.trim().is_empty(),
+        };
+        if open.as_ref().is_some_and(|(_, of, lines)| says_nothing || *of != is_comment || *lines == MAX_CODE_LINES) {
+            close(&mut open);
         }
-        if !line.trim().is_empty() {
-            open.get_or_insert(at);
-            lines += 1;
+        if says_nothing {
+            continue;
         }
-        at += line.len();
+        match &mut open {
+            Some((open, _, lines)) => (open.end, *lines) = (range.end, *lines + 1),
+            None => open = Some((range, is_comment, 1)),
+        }
     }
-    close(&mut open, at);
+    close(&mut open);
     found
+}
+
+/// Tells lines that are comments from others, in any language.
+#[derive(Default)]
+struct Comments {
+    /// What ends the comment or text over several lines that is under way, and whether it is a comment.
+    open: Option<(&'static str, bool)>,
+}
+
+impl Comments {
+    /// Whether the next line is one.
+    fn take(&mut self, line: &str) -> bool {
+        const LINE: [&str; 5] = ["//", "--", ";;", "<!--", "%%"];
+        const TEXTS: [&str; 2] = ["\"\"\"", "'''"];
+        let line = line.trim();
+        if let Some((end, is_comment)) = self.open {
+            if line.contains(end) {
+                self.open = None;
+            }
+            return is_comment;
+        }
+        if let Some(rest) = line.strip_prefix("/*") {
+            self.open = (!rest.contains("*/")).then_some(("*/", true));
+            return true;
+        }
+        for mark in TEXTS {
+            let is_doc = line.trim_start_matches(['r', 'b', 'u']).starts_with(mark);
+            if line.matches(mark).count() % 2 == 1 {
+                self.open = Some((mark, is_doc));
+            }
+            if is_doc {
+                return true;
+            }
+        }
+        // `#include`, `#[derive]` and `--count` are code.
+        let is_hash = line.strip_prefix('#').is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '#', ':']));
+        is_hash
+            || LINE.iter().any(|mark| {
+                line.strip_prefix(mark)
+                    .is_some_and(|rest| *mark != "--" || rest.is_empty() || rest.starts_with([' ', '-']))
+            })
+    }
 }
 
 /// The share of a question's words that a text has, by their weights, 0 to 1.
@@ -196,4 +342,34 @@ pub(super) fn coverage(question: &Question, weights: &[f32], stems: &BTreeSet<St
     let covered = question.terms.iter().zip(weights).filter(|(term, _)| has_stem(stems, &term.stem));
     let covered: f32 = covered.map(|(_, weight)| weight).sum();
     if total > 0.0 { covered / total } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_of_code_are_pieces_of_their_own() {
+        let code = "// Start serves.\n//\n// It ends with the context.\nfunc Start() {\n\t// Thirty seconds.\n\tx := 30\n\n\tgo()\n}\n\
+                    /* One\n   two. */\n#include <a.h>\n# hash\ndef f():\n    \"\"\"Does f.\n\n    At length.\n    \"\"\"\n    text = \"\"\"\n    # no comment\n    \"\"\"\n";
+        let told: Vec<(PieceKind, &str)> =
+            blocks(code).iter().map(|piece| (piece.kind, &code[piece.range.clone()])).collect();
+        let (comment, plain) = (PieceKind::Prose, PieceKind::Code);
+        let expected = [
+            (comment, "// Start serves."),
+            (comment, "// It ends with the context."),
+            (plain, "func Start() {"),
+            (comment, "\t// Thirty seconds."),
+            (plain, "\tx := 30"),
+            (plain, "\tgo()\n}"),
+            (comment, "/* One\n   two. */"),
+            (plain, "#include <a.h>"),
+            (comment, "# hash"),
+            (plain, "def f():"),
+            (comment, "    \"\"\"Does f."),
+            (comment, "    At length."),
+            (plain, "    text = \"\"\"\n    # no comment\n    \"\"\""),
+        ];
+        assert_eq!(told, expected);
+    }
 }

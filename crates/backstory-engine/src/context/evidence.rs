@@ -14,11 +14,11 @@ use backstory_store::{
     index::{Coverage, StoredDocument},
 };
 
-use super::{About, ContextRequest};
+use super::{About, ContextRequest, narrow::Narrowing};
 use crate::{
     Engine,
     error::Result,
-    search::{Hit, MAX_LIMIT, MAX_QUERY, SearchRequest},
+    search::{Hit, MAX_QUERY, SearchRequest},
     snapshot::State,
     trace::{Step, Target, Trace, TraceRequest},
 };
@@ -41,8 +41,6 @@ const BESIDE_TRACE: f32 = 0.6;
 const STEP: (f32, f32) = (0.03, 0.7);
 /// What a part of a hit is worth of the whole.
 const PART: f32 = 0.95;
-/// Commits of a search whose paths are looked at.
-const CHECKED_COMMITS: usize = 40;
 
 /// A document and why it is here.
 pub(super) struct Found {
@@ -95,6 +93,10 @@ pub(super) struct Evidence {
     pub(super) coverage: Coverage,
     /// Whether the lines that were asked about are at the indexed head, so that their numbers are those of its files.
     pub(super) at_head: bool,
+    /// What all of it is narrowed to.
+    pub(super) narrowing: Narrowing,
+    /// Of the lines that were asked about, how many were not written in the time that it is narrowed to.
+    pub(super) lines_left_out: u32,
 }
 
 impl Engine {
@@ -111,24 +113,31 @@ impl Engine {
                 Some(self.trace(request).await?)
             }
         };
-        let question = match (&request.about, &trace) {
-            (About::Query(query), _) => query.clone(),
-            (About::Target { target, .. }, Some(trace)) => question_of(target, trace),
-            (About::Target { .. }, None) => String::new(),
-        };
-        let code = trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
         let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
         let mut evidence = Evidence {
-            terms: Terms::of(&format!("{question} {code}")),
-            asked: Terms::of(&question),
-            question,
+            question: String::new(),
+            terms: Terms::default(),
+            asked: Terms::default(),
             trace,
             found: vec![],
             warnings: vec![],
             merged_as: BTreeMap::new(),
             coverage: state.coverage.clone(),
             at_head,
+            narrowing: Narrowing::of(&request.filter),
+            lines_left_out: 0,
         };
+        self.narrow(request, &mut evidence).await?;
+        // Once it is narrowed: what is left out is not searched for.
+        let question = match (&request.about, &evidence.trace) {
+            (About::Query(query), _) => query.clone(),
+            (About::Target { target, .. }, Some(trace)) => question_of(target, trace),
+            (About::Target { .. }, None) => String::new(),
+        };
+        let code = evidence.trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
+        evidence.terms = Terms::of(&format!("{question} {code}"));
+        evidence.asked = Terms::of(&question);
+        evidence.question = question;
         if request.mode == PackMode::All {
             self.add_chain(&mut evidence).await?;
         }
@@ -165,35 +174,17 @@ impl Engine {
         if evidence.question.is_empty() {
             return Ok(());
         }
-        let narrowed = request.path.is_some() || request.mode == PackMode::GoverningDocsOnly;
         let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
-        let limit = if narrowed { MAX_LIMIT } else { wanted };
-        let search = SearchRequest { query: evidence.question.clone(), filter, limit, ..Default::default() };
+        let search = SearchRequest { query: evidence.question.clone(), filter, limit: wanted, ..Default::default() };
         let found = self.search(search).await?;
         evidence.warnings.extend(found.warnings);
         let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
         let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
         let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
-        let mut commits = 0;
         for (document, score, hint, by_meaning) in self.with_parts(found.hits).await? {
             let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
-            if known.contains(&document.id) {
+            if known.contains(&document.id) || !evidence.narrowing.meets_as_part(&document) {
                 continue;
-            }
-            if request.mode == PackMode::GoverningDocsOnly && !document_type.is_governing() {
-                continue;
-            }
-            if let Some(prefix) = &request.path {
-                let is_below = match &document.path {
-                    Some(path) => path.starts_with(prefix.as_str()),
-                    None => {
-                        commits += 1;
-                        commits <= CHECKED_COMMITS && self.changes_below(&document, prefix).await?
-                    }
-                };
-                if !is_below {
-                    continue;
-                }
             }
             evidence.found.push(Found {
                 document_type,
@@ -232,17 +223,6 @@ impl Engine {
         Ok(all)
     }
 
-    async fn changes_below(&self, document: &StoredDocument, prefix: &str) -> Result<bool> {
-        let Ok(NodeId::Commit { project, sha }) = document.id.parse() else { return Ok(false) };
-        let (engine, prefix) = (self.clone(), prefix.to_owned());
-        self.blocking(move || {
-            let record = engine.commit_record(&project, &sha)?;
-            let below = |path: &str| path.starts_with(&prefix);
-            Ok(record.is_some_and(|record| record.commit.changes.iter().any(|change| below(change.path.as_str()))))
-        })
-        .await
-    }
-
     /// What closed the issues, and was closed or merged by the merge requests, that were found first.
     async fn add_linked(&self, evidence: &mut Evidence) -> Result<()> {
         let mut threads: Vec<(String, f32)> = Vec::new();
@@ -262,7 +242,8 @@ impl Engine {
                 new.push(link.to.clone());
             }
         }
-        let documents = self.index().documents(&new).await?;
+        let mut documents = self.index().documents(&new).await?;
+        documents.retain(|document| evidence.narrowing.meets(document));
         for document in documents {
             let worth = links.iter().filter(|link| link.to == document.id).map(|link| link.worth).fold(0.0, f32::max);
             evidence.found.push(Found {
@@ -395,7 +376,8 @@ pub(super) fn short_reference(id: &str) -> String {
 /// What search is narrowed to; `None` if nothing can be found.
 fn filter_of(request: &ContextRequest) -> Option<Filter> {
     use DocumentKind::{Code, Commit, File, Section};
-    let mut filter = request.filter.clone();
+    let governing = request.mode == PackMode::GoverningDocsOnly;
+    let mut filter = Filter { path: request.path.clone(), governing, ..request.filter.clone() };
     let allowed: &[DocumentKind] = match (request.mode, &request.path) {
         (PackMode::GoverningDocsOnly, _) => &[File, Code, Section],
         (PackMode::All, Some(_)) => &[File, Code, Section, Commit],

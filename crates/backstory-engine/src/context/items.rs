@@ -61,6 +61,7 @@ impl Engine {
             }
             if !records.commits.contains_key(&name)
                 && let Some(record) = self.commit_record(project, sha)?
+                && self.lets_commit(&evidence.narrowing, &name, &record)
             {
                 records.commits.insert(name, record);
             }
@@ -80,7 +81,7 @@ impl Engine {
                 Some(Item::Issue(issue)) => issue.thread.closed_at.map(|at| (at, "closed")),
                 _ => None,
             };
-            if let Some(ended) = ended {
+            if let Some(ended) = ended.filter(|(at, _)| evidence.narrowing.within(*at)) {
                 records.ended.insert(id.to_owned(), ended);
             }
         }
@@ -123,7 +124,9 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
             continue;
         }
         told.push(thread);
-        dated.push(begun(found, records));
+        if evidence.narrowing.within(found.document.facts.created_at) {
+            dated.push(begun(found, records));
+        }
         if let Some((at, how)) = records.ended.get(thread) {
             dated.push(TimelineEntry {
                 date: day(*at).to_string(),

@@ -5,6 +5,7 @@ mod changes;
 mod code;
 mod evidence;
 mod items;
+mod narrow;
 mod notes;
 mod prove;
 mod retrieved;
@@ -28,6 +29,7 @@ use crate::{
     tokens,
     trace::Target,
 };
+use jiff::Timestamp;
 
 pub use prove::{Proof, Source};
 
@@ -59,7 +61,8 @@ pub enum About {
 pub struct ContextRequest {
     /// What it is about.
     pub about: About,
-    /// What search is narrowed to; the project is also that of a path.
+    /// What every section is narrowed to, but for the code or item itself that is asked about; the project is also that of
+    /// a path.
     pub filter: Filter,
     /// Only code and documents whose path begins so, and commits that change such.
     pub path: Option<String>,
@@ -168,9 +171,7 @@ impl Engine {
 
     /// What the pack is, and what makes it again.
     async fn frame(&self, request: &ContextRequest, state: &State, question: &str) -> Result<ContextPack> {
-        let id = state.id.clone();
-        let recorded = self.ledger_step(move |ledger| ledger.snapshot(&id)).await?;
-        let timestamp = recorded.map(|snapshot| snapshot.created_at);
+        let timestamp = Some(self.reached_at(&state.id).await?);
         let query = asked(&request.about);
         let project = request.filter.project.clone();
         let mut parameters = parameters(request);
@@ -198,6 +199,22 @@ impl Engine {
             ..Manifest::default()
         };
         Ok(ContextPack { format: request.format, metadata, manifest, ..ContextPack::default() })
+    }
+
+    /// When a state was reached: when it was put on record or, while vectors are being made, when the last sync ended that
+    /// led to it.
+    async fn reached_at(&self, id: &str) -> Result<Timestamp> {
+        let id = id.to_owned();
+        self.ledger_step(move |ledger| {
+            if let Some(recorded) = ledger.snapshot(&id)? {
+                return Ok(recorded.created_at);
+            }
+            let run = ledger.runs(1)?.pop();
+            let synced = ledger.repositories()?.into_iter().filter_map(|entry| entry.synced_at).max();
+            let last = run.map(|run| run.finished_at.unwrap_or(run.started_at)).max(synced);
+            Ok(last.unwrap_or_else(Timestamp::now))
+        })
+        .await
     }
 
     /// Older states are on record, but not kept.
@@ -282,7 +299,7 @@ fn parameters(request: &ContextRequest) -> BTreeMap<String, String> {
         ("kinds", Some(kinds.join(",")).filter(|kinds| !kinds.is_empty())),
         ("path", request.path.clone()),
         ("project", filter.project.clone()),
-        ("author", filter.author.clone()),
+        ("author", Some(filter.authors.join(",")).filter(|authors| !authors.is_empty())),
         ("labels", Some(filter.labels.join(",")).filter(|labels| !labels.is_empty())),
         ("state", filter.state.map(|state| state.as_str().to_owned())),
         ("after", filter.after.map(|at| at.to_string())),

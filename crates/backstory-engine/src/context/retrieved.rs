@@ -36,12 +36,10 @@ impl Engine {
             let head = files.head(&found.document.facts.project);
             let Some((pieces, commit)) = pieces_of(found, files, head) else { continue };
             for (worth, piece) in best_of(&pieces, found, evidence) {
-                let chunk = self.chunk(found, piece, commit, found.relevance * worth);
-                if !chunks.iter().any(|known| known.chunk_id == chunk.chunk_id) {
-                    chunks.push(chunk);
-                }
+                chunks.push(self.chunk(found, piece, commit, found.relevance * worth));
             }
         }
+        let mut chunks = apart(chunks);
         chunks.sort_by(|a, b| {
             let tenth = score_bucket(b.score).cmp(&score_bucket(a.score));
             tenth.then_with(|| (a.document_type, &a.chunk_id).cmp(&(b.document_type, &b.chunk_id)))
@@ -85,6 +83,28 @@ impl Engine {
             text: piece.text.clone(),
         }
     }
+}
+
+/// Those that share no lines with a better one, the better first: parts of a file lie in one another. Of equal ones the
+/// longer is better.
+fn apart(mut chunks: Vec<Chunk>) -> Vec<Chunk> {
+    chunks.sort_by(|a, b| {
+        let longer = b.text.len().cmp(&a.text.len());
+        b.score.total_cmp(&a.score).then(longer).then_with(|| a.chunk_id.cmp(&b.chunk_id))
+    });
+    let mut kept: Vec<Chunk> = Vec::new();
+    for chunk in chunks {
+        let shares_lines = |known: &Chunk| {
+            known.path.is_some()
+                && (&known.repository, &known.path, &known.commit) == (&chunk.repository, &chunk.path, &chunk.commit)
+                && known.lines.0 <= chunk.lines.1
+                && chunk.lines.0 <= known.lines.1
+        };
+        if !kept.iter().any(|known| known.chunk_id == chunk.chunk_id || shares_lines(known)) {
+            kept.push(chunk);
+        }
+    }
+    kept
 }
 
 /// The pieces of a document; of code with lines as they are in the file, and the commit at which they are.

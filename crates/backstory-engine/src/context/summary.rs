@@ -20,7 +20,7 @@ const LOOKED: usize = 20;
 pub(super) fn summary(mode: Mode, evidence: &Evidence, pack: &ContextPack) -> String {
     let mut sentences = Vec::new();
     match &evidence.trace {
-        Some(trace) => sentences.push(traced(trace)),
+        Some(trace) => sentences.push(traced(trace, evidence.lines_left_out)),
         None => sentences.push(closest(mode, evidence, pack)),
     }
     sentences.extend(reason(evidence, pack));
@@ -48,9 +48,11 @@ pub(super) fn missing(evidence: &Evidence, pack: &mut ContextPack) {
 }
 
 /// Where the code, or the item that was asked about, comes from.
-fn traced(trace: &Trace) -> String {
+fn traced(trace: &Trace, lines_left_out: u32) -> String {
     let mut text = match (&trace.path, &trace.origin) {
+        (Some(path), Some(origin)) if lines_left_out > 0 => written_in_time(trace, path, origin),
         (Some(path), Some(origin)) => written(trace, path, origin),
+        (Some(path), None) => format!("No line of {} was written in the time that was asked for.", what(trace, path)),
         _ => trace.chain.first().map_or_else(String::new, |step| {
             let kind = step.node.kind.replace('_', " ");
             format!("{} is the {kind} “{}”.", short_reference(&step.node.id), step.node.title)
@@ -88,13 +90,32 @@ fn traced(trace: &Trace) -> String {
     text
 }
 
-fn written(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
-    let what = match (&trace.symbol, trace.line, trace.end_line) {
+/// The code that was asked about.
+fn what(trace: &Trace, path: &str) -> String {
+    match (&trace.symbol, trace.line, trace.end_line) {
         (Some(symbol), ..) => format!("{symbol} in {path}"),
         (None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
         (None, Some(first), _) => format!("{path}:{first}"),
         _ => path.to_owned(),
+    }
+}
+
+/// Who wrote those of the lines that were written in the time that was asked for.
+fn written_in_time(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
+    let lines = match trace.origins.iter().map(|origin| origin.lines).sum::<u32>() {
+        1 => "1 line".to_owned(),
+        many => format!("{many} lines"),
     };
+    let (commit, author) = (&origin.commit.to_string()[..12], &origin.author);
+    let (what, title, day) = (what(trace, path), &origin.title, day(origin.date));
+    format!(
+        "{lines} of {what} were written in the time that was asked for, most of them by {author} in {commit} “{title}” \
+         ({day})."
+    )
+}
+
+fn written(trace: &Trace, path: &str, origin: &LineOrigin) -> String {
+    let what = what(trace, path);
     let mut commits: Vec<_> = trace.origins.iter().map(|origin| origin.commit).collect();
     commits.sort_unstable();
     commits.dedup();

@@ -1,7 +1,8 @@
 //! The model inside the binary: all-MiniLM-L6-v2 with int8 weights, run in process.
 //!
-//! Texts and queries have threads of their own and share the weights, so that a query never waits for a batch of
-//! texts, however many are under way: the operating system shares the cores between them.
+//! What somebody waits for and what is done in the background have threads of their own and share the weights, so that a
+//! query never waits for a batch of texts, however many are under way. Threads of the background have a low priority, and
+//! give way between two batches while somebody waits for an answer.
 
 use std::sync::{
     Arc,
@@ -12,7 +13,7 @@ use futures::future::try_join_all;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
-use super::{error::EmbedError, tokens, unit};
+use super::{error::EmbedError, foreground::Foreground, tokens, unit};
 
 /// Name of the model, as it is recorded with its vectors.
 pub(super) const NAME: &str = "all-MiniLM-L6-v2-int8";
@@ -25,6 +26,9 @@ pub(super) const WINDOW: usize = 256;
 const BATCH_TOKENS: usize = 512;
 /// Most texts of a batch.
 const BATCH_TEXTS: usize = 16;
+/// By how much threads of the background are nicer than others: they get a tenth of a core that both want.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
 
 static MODEL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/all-minilm-l6-v2/model.onnx"));
 
@@ -32,29 +36,52 @@ static MODEL: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/model
 pub(super) struct Bundled {
     threads: usize,
     loaded: OnceCell<Arc<Loaded>>,
-    /// One caller's texts at a time occupy the lanes.
+    /// One caller's texts at a time occupy the lanes of the foreground,
     turn: Mutex<()>,
+    /// and those of the background.
+    background_turn: Mutex<()>,
     queries: Semaphore,
+    foreground: Foreground,
+}
+
+/// Whether somebody waits for vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// Somebody does.
+    Foreground,
+    /// Nobody does.
+    Background,
 }
 
 impl Bundled {
     /// A model that works on texts with that many threads.
-    pub(super) fn new(threads: usize) -> Self {
-        Self { threads, loaded: OnceCell::new(), turn: Mutex::new(()), queries: Semaphore::new(threads) }
+    pub(super) fn new(threads: usize, foreground: Foreground) -> Self {
+        Self {
+            threads,
+            loaded: OnceCell::new(),
+            turn: Mutex::new(()),
+            background_turn: Mutex::new(()),
+            queries: Semaphore::new(threads),
+            foreground,
+        }
     }
 
     /// The vectors of texts, in their order.
-    pub(super) async fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    pub(super) async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
         let loaded = self.load().await?;
-        let _turn = self.turn.lock().await;
+        let (turn, lanes, gives_way) = match urgency {
+            Urgency::Foreground => (&self.turn, &loaded.query_lanes, None),
+            Urgency::Background => (&self.background_turn, &loaded.lanes, Some(self.foreground.clone())),
+        };
+        let _turn = turn.lock().await;
         let texts = texts.to_vec();
         // Few texts are spread over all lanes, rather than put into few batches.
         let most = texts.len().div_ceil(self.threads).min(BATCH_TEXTS);
         let batches = blocking(move || Batch::plan(&texts, most)).await?;
-        let work = Arc::new(Work { batches, next: AtomicUsize::new(0) });
+        let work = Arc::new(Work { batches, next: AtomicUsize::new(0), gives_way });
         // Lanes end soon after this future is dropped, rather than when all is done.
         let _stop = StopOnDrop(work.clone());
-        let lanes = loaded.lanes.iter().take(work.batches.len()).cloned().map(|lane| {
+        let lanes = lanes.iter().take(work.batches.len()).cloned().map(|lane| {
             let (loaded, work) = (loaded.clone(), work.clone());
             blocking(move || work.run(&loaded, &lane))
         });
@@ -126,12 +153,17 @@ impl Batch {
 struct Work {
     batches: Vec<Batch>,
     next: AtomicUsize,
+    /// Whom it gives way to, if it does.
+    gives_way: Option<Foreground>,
 }
 
 impl Work {
     fn run(&self, loaded: &Loaded, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, EmbedError> {
         let mut vectors = Vec::new();
         while let Some(batch) = self.batches.get(self.next.fetch_add(1, Relaxed)) {
+            if let Some(foreground) = &self.gives_way {
+                foreground.give_way();
+            }
             vectors.extend(loaded.embed(batch, lane)?);
         }
         Ok(vectors)
@@ -156,9 +188,9 @@ struct Loaded {
     attention_mask: NodeId,
     token_types: NodeId,
     output: NodeId,
-    /// For texts. One thread each: batches side by side use cores better than one batch cut up between them.
+    /// For the background. One thread each: batches side by side use cores better than one batch cut up between them.
     lanes: Vec<Lane>,
-    /// For queries. One thread each: threads that wait for each other are slow when cores are busy with texts.
+    /// For the foreground. One thread each: threads that wait for each other are slow when cores are busy with texts.
     query_lanes: Vec<Lane>,
     next_query_lane: AtomicUsize,
 }
@@ -169,13 +201,15 @@ impl Loaded {
         let model =
             ModelOptions::with_all_ops().prepack_weights(true).load_static_slice(MODEL).map_err(EmbedError::model)?;
         let node = |name| model.node_id(name).map_err(EmbedError::model);
-        let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
+        let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect::<Vec<Lane>>();
+        let background = lanes();
+        background.iter().for_each(|lane| lane.run(lower_priority));
         Ok(Self {
             token_ids: node("input_ids")?,
             attention_mask: node("attention_mask")?,
             token_types: node("token_type_ids")?,
             output: node("last_hidden_state")?,
-            lanes: lanes(),
+            lanes: background,
             query_lanes: lanes(),
             next_query_lane: AtomicUsize::new(0),
             model,
@@ -214,6 +248,15 @@ impl Loaded {
                 vector.map(|vector| (*place, vector)).ok_or_else(|| EmbedError::model("a vector has no direction"))
             })
             .collect()
+    }
+}
+
+/// Gives this thread a low priority.
+fn lower_priority() {
+    // On other systems that would be the priority of the whole process.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "threads of the background keep the usual priority");
     }
 }
 

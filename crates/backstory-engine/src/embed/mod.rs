@@ -2,6 +2,7 @@
 
 mod bundled;
 mod error;
+mod foreground;
 mod remote;
 mod tokens;
 
@@ -11,8 +12,10 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 pub use error::EmbedError;
+pub use foreground::Answering;
 
-use bundled::Bundled;
+use bundled::{Bundled, Urgency};
+use foreground::Foreground;
 use remote::Remote;
 
 /// Most threads of the bundled model.
@@ -69,6 +72,7 @@ struct Inner {
     dimension: usize,
     window: usize,
     engine: Engine,
+    foreground: Foreground,
 }
 
 enum Engine {
@@ -83,15 +87,17 @@ impl Embedder {
     /// # Errors
     /// The settings contradict themselves, or the provider does not tell the dimension.
     pub async fn open(settings: Settings) -> Result<Self, EmbedError> {
+        let foreground = Foreground::default();
         let inner = match settings.provider {
-            Provider::Bundled => bundled(&settings)?,
+            Provider::Bundled => bundled(&settings, foreground)?,
             Provider::Ollama | Provider::OpenAi => {
                 let remote = Remote::new(&settings)?;
                 let dimension = match remote.dimension() {
                     Some(dimension) => dimension,
                     None => remote.probe().await?,
                 };
-                Inner { model: remote.name(), dimension, window: remote.window(), engine: Engine::Remote(remote) }
+                let (model, window) = (remote.name(), remote.window());
+                Inner { model, dimension, window, engine: Engine::Remote(remote), foreground }
             }
         };
         Ok(Self(Arc::new(inner)))
@@ -118,13 +124,31 @@ impl Embedder {
         tokens::count(text)
     }
 
-    /// The vectors of any number of texts, in their order.
+    /// The vectors of any number of texts, in their order, for somebody who waits for them.
     ///
     /// # Errors
     /// The provider does not answer, refuses, or answers wrongly. What it answered before that is lost.
     pub async fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.documents(texts, Urgency::Foreground).await
+    }
+
+    /// Likewise for nobody in particular: the bundled model works at a low priority, and waits while somebody else
+    /// [waits for an answer](Self::answering).
+    ///
+    /// # Errors
+    /// Those of [`Self::embed_documents`].
+    pub async fn embed_in_background(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.documents(texts, Urgency::Background).await
+    }
+
+    /// Says that somebody waits for an answer, until that is dropped.
+    pub fn answering(&self) -> Answering {
+        self.0.foreground.enter()
+    }
+
+    async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
         match &self.0.engine {
-            Engine::Bundled(bundled) => bundled.documents(texts).await,
+            Engine::Bundled(bundled) => bundled.documents(texts, urgency).await,
             Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,
         }
     }
@@ -159,7 +183,7 @@ impl fmt::Debug for Embedder {
     }
 }
 
-fn bundled(settings: &Settings) -> Result<Inner, EmbedError> {
+fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, EmbedError> {
     let refuse = |setting, problem: String| Err(EmbedError::Configuration { setting, problem });
     if let Some(model) = settings.model.as_deref().filter(|model| *model != bundled::NAME) {
         return refuse(
@@ -189,7 +213,8 @@ fn bundled(settings: &Settings) -> Result<Inner, EmbedError> {
         model: bundled::NAME.to_owned(),
         dimension: bundled::DIMENSION,
         window: bundled::WINDOW,
-        engine: Engine::Bundled(Bundled::new(threads)),
+        engine: Engine::Bundled(Bundled::new(threads, foreground.clone())),
+        foreground,
     })
 }
 

@@ -13,9 +13,12 @@ const VERSION: u32 = 1;
 impl Engine {
     /// Brings what language models wrote in the graph up to what the ledger has. Costs next to nothing if it is.
     pub(crate) async fn refresh_written(&self) -> Result<()> {
-        let _one_at_a_time = self.0.projecting.lock().await;
-        let engine = self.for_work();
-        engine.refresh_written_of(engine.graph()).await
+        self.repeating(|| async {
+            let _one_at_a_time = self.0.projecting.lock().await;
+            let engine = self.for_work();
+            engine.refresh_written_of(engine.graph()).await
+        })
+        .await
     }
 
     /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.

@@ -14,6 +14,7 @@ use backstory_model::{
     eval::{Answer, IndexState, Leg, MAX_EXPECTED, Question, Ranked, Source, TOP},
     filter::Filter,
     score::Profile,
+    text::echo,
 };
 
 use self::ranked::Found;
@@ -127,7 +128,7 @@ impl Engine {
         let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         match named {
             Some(named) if known.contains(named) => Ok(named.to_owned()),
-            Some(named) => Err(Error::invalid(format!("{named} is not known; known projects: {}", all()))),
+            Some(named) => Err(Error::invalid(format!("{} is not known; known projects: {}", echo(named), all()))),
             None if known.len() == 1 => Ok(all()),
             None if known.is_empty() => {
                 Err(Error::invalid("there is no project to ask about; configure one, or 'backstory add' a repository"))

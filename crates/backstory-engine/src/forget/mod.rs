@@ -102,7 +102,7 @@ impl Engine {
         let (engine, of) = (self.clone(), subject.clone());
         let texts = self.blocking(move || engine.texts_of(&of)).await?;
         let before = self.extent().await?;
-        let work = self.erase(subject.clone(), texts.people.clone(), reason, reporter);
+        let work = Box::pin(self.erase(subject.clone(), texts.people.clone(), reason, reporter));
         let erased = self.recorded(work).await?;
         self.ledger_step(|ledger| ledger.compact()).await?;
         let removed = self.removed(&erased, before).await?;

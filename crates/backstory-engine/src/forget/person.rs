@@ -48,7 +48,7 @@ impl Engine {
         reporter: &Reporter,
     ) -> Result<Value> {
         let before = self.extent().await?;
-        let work = self.replace_person(names.clone(), reason, reporter);
+        let work = Box::pin(self.replace_person(names.clone(), reason, reporter));
         let (erased, alias) = self.recorded(work).await?;
         self.ledger_step(|ledger| ledger.compact()).await?;
         let removed = self.removed(&erased, before).await?;

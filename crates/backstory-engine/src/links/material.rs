@@ -111,8 +111,7 @@ impl Engine {
             let Some(last) = items.last() else { break };
             after = Some(last.key.clone());
             read += items.len();
-            // What cannot be read is told by `check`.
-            items.iter().filter_map(|stored| self.parse(stored).ok()).for_each(&mut take);
+            items.iter().filter_map(|stored| self.readable(stored)).for_each(&mut take);
         }
         Ok(())
     }
@@ -127,7 +126,7 @@ impl Engine {
         let with_comments = |issue: backstory_model::entity::Issue| {
             let items = self.ledger().thread(project, &issue.id.short())?;
             let backstory_model::entity::Issue { id, thread, .. } = issue;
-            let mut discussions = self.parse_discussions(&items)?;
+            let mut discussions = self.parse_discussions(&items);
             // A link of an open issue is shown to all, with what speaks for it.
             discussions.retain(|discussion| thread.confidential || !discussion.confidential);
             let comments = discussions.into_iter().flat_map(comments_of).collect();

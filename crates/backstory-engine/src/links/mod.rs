@@ -21,9 +21,12 @@ const VERSION: u32 = 1;
 impl Engine {
     /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
     pub(crate) async fn refresh_links(&self) -> Result<()> {
-        let _one_at_a_time = self.0.projecting.lock().await;
-        let engine = self.for_work();
-        engine.refresh_links_of(engine.graph()).await
+        self.repeating(|| async {
+            let _one_at_a_time = self.0.projecting.lock().await;
+            let engine = self.for_work();
+            engine.refresh_links_of(engine.graph()).await
+        })
+        .await
     }
 
     /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_model::{id::is_project_path, reference::Forge};
+use backstory_model::{entity::ItemKind, id::is_project_path, reference::Forge, text::echo};
 use backstory_sources::{
     forge,
     git::{
@@ -57,10 +57,17 @@ impl Engine {
                 Some(name) if is_project_path(&name) => name,
                 Some(name) => {
                     return Err(Error::invalid(format!(
-                        "'{name}' is no path of a project; write group/project or a single name"
+                        "'{}' is no path of a project; write group/project or a single name",
+                        echo(&name)
                     )));
                 }
-                None => told().unwrap_or_else(|| of_directory(Path::new(&address))),
+                None => match (told(), &checked) {
+                    (Some(told), _) => told,
+                    (None, Address::Local(path)) => {
+                        engine.recognized(path)?.unwrap_or_else(|| of_directory(Path::new(&address)))
+                    }
+                    (None, Address::Remote(_)) => of_directory(Path::new(&address)),
+                },
             };
             if engine.ledger().is_forgotten(&Subject::Project(project.clone()))? {
                 return Err(Error::new(
@@ -117,6 +124,7 @@ impl Engine {
     /// There is none of that name, or a sync is at work.
     pub async fn remove_repository(&self, project: &str) -> Result<u64> {
         let project = project.to_owned();
+        let removed = project.clone();
         let busy = |task: &crate::task::Task| {
             task.kind == crate::task::TaskKind::Sync && task.status == crate::task::TaskStatus::Running
         };
@@ -137,6 +145,9 @@ impl Engine {
                 Ok(gone)
             })
             .await?;
+        if !self.known_projects().await?.contains(&removed) {
+            self.ledger_step(move |ledger| ledger.remove_jobs(&removed)).await?;
+        }
         let project_anew = async {
             self.link_people().await?;
             self.catch_up(None).await?;
@@ -147,15 +158,16 @@ impl Engine {
         Ok(gone)
     }
 
-    /// Takes a repository off the list whose first sync found nothing that could be read.
-    pub(crate) async fn forget_failed(&self, project: &str) -> Result<()> {
+    /// Takes a repository off the list whose first sync found nothing that could be read; whether it did.
+    pub(crate) async fn forget_failed(&self, project: &str) -> Result<bool> {
         let (engine, project) = (self.clone(), project.to_owned());
         self.blocking(move || {
-            if engine.ledger().keys(&project, backstory_model::entity::ItemKind::Commit)?.is_empty() {
+            let is_empty = engine.ledger().keys(&project, ItemKind::Commit)?.is_empty();
+            if is_empty {
                 engine.ledger().remove_repository(&project, Timestamp::now())?;
                 engine.drop_clone(&project)?;
             }
-            Ok(())
+            Ok(is_empty)
         })
         .await
     }
@@ -177,7 +189,7 @@ impl Engine {
             self.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
         let known =
             if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-        Error::new(ErrorKind::NotFound, format!("there is no repository {project}; {known}"))
+        Error::new(ErrorKind::NotFound, format!("there is no repository {}; {known}", echo(project)))
     }
 
     /// The forge to read beside a repository: the one that was asked for, or that its address is of.
@@ -260,14 +272,14 @@ impl Engine {
         }
     }
 
-    /// The token of the forge that an address belongs to.
+    /// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
     pub(super) fn credential_for(&self, address: &Address) -> Option<Credential> {
         let Address::Remote(remote) = address else { return None };
         if !remote.may_have_token() {
             return None;
         }
-        let of_host = |forge: &&settings::Forge| host_of(&forge.web_url()) == remote.host();
-        let forge = self.settings().forges.iter().find(of_host)?;
+        let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());
+        let forge = self.settings().forges.iter().find(is_at)?;
         let username = match forge.kind {
             Forge::GitLab => "oauth2",
             Forge::GitHub => "x-access-token",

@@ -52,10 +52,13 @@ impl Work<'_> {
         times: &BTreeMap<RepoPath, Timestamp>,
     ) -> Result<()> {
         let objects = self.engine.objects(self.project)?;
-        let files: Vec<TreeFile> =
-            objects.list(head, MAX_FILES)?.into_iter().filter(|file| file.mode.is_file()).collect();
+        let listing = objects.list(head, MAX_FILES)?;
+        self.left_out_of_head(&listing)?;
+        let files: Vec<TreeFile> = listing.files.into_iter().filter(|file| file.mode.is_file()).collect();
         let known: HashMap<RepoPath, Sha> = match before {
-            Some(before) => objects.list(before, MAX_FILES)?.into_iter().map(|file| (file.path, file.id)).collect(),
+            Some(before) => {
+                objects.list(before, MAX_FILES)?.files.into_iter().map(|file| (file.path, file.id)).collect()
+            }
             None => HashMap::new(),
         };
         let stored: BTreeSet<String> = self.engine.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();

@@ -9,19 +9,22 @@ mod counted;
 mod entities;
 mod head;
 mod left_behind;
+mod left_out;
 mod lineage;
 mod named;
 mod people;
+mod recognize;
 mod standing;
 mod sync;
 
 pub use add::AddRequest;
+pub use backstory_sources::git::child::become_git;
 
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 
 use backstory_model::{
@@ -35,7 +38,7 @@ use backstory_sources::git::{
     command::{Git, GitSettings},
     objects::Objects,
 };
-use backstory_store::ledger::RepositoryEntry;
+use backstory_store::ledger::{RepositoryEntry, Source, SyncFailure};
 
 use crate::{
     Engine,
@@ -49,17 +52,36 @@ pub const MAX_TEXT: u64 = 4 << 20;
 /// Key of the one repository of a project in the ledger.
 pub(crate) const REPOSITORY: &str = "repository";
 
+/// State of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepositoryState {
+    /// Added, and not read yet.
+    New,
+    /// Being read.
+    Indexing,
+    /// Read to the end when that was last tried.
+    Ready,
+    /// It could not be read when that was last tried.
+    Failed,
+}
+
 /// A repository and how it stands.
 #[derive(Clone, Debug)]
 pub struct RepositoryStatus {
     /// What is on record.
     pub entry: RepositoryEntry,
+    /// Its state.
+    pub state: RepositoryState,
+    /// Why it could not be read when that was last tried, and when.
+    pub failure: Option<SyncFailure>,
     /// Branch that HEAD points at.
     pub default_branch: Option<String>,
     /// Commits that are indexed.
     pub commits: u64,
     /// Files at the indexed head.
     pub files: u64,
+    /// What of it was left out because it cannot be read or is too large, in sentences.
+    pub left_out: Vec<String>,
 }
 
 impl RepositoryStatus {
@@ -75,14 +97,27 @@ impl Engine {
         let engine = self.clone();
         self.blocking(move || {
             let counts = engine.ledger().counts()?;
+            let mut failures = engine.ledger().failures()?;
+            failures.retain(|failure| failure.source == Source::Repository);
+            let indexing = engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let of = |project: &str, kind| counts.get(&(project.to_owned(), kind)).copied().unwrap_or(0);
             let status = |entry: RepositoryEntry| {
                 let repository = engine.repository_record(&entry.project)?;
+                let failure = failures.iter().find(|failure| failure.project == entry.project).cloned();
+                let state = match (&failure, entry.synced_at) {
+                    _ if indexing.as_ref() == Some(&entry.project) => RepositoryState::Indexing,
+                    (Some(_), _) => RepositoryState::Failed,
+                    (None, Some(_)) => RepositoryState::Ready,
+                    (None, None) => RepositoryState::New,
+                };
                 Ok(RepositoryStatus {
+                    state,
+                    failure,
                     default_branch: repository
                         .and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned())),
                     commits: of(&entry.project, ItemKind::Commit),
                     files: of(&entry.project, ItemKind::File),
+                    left_out: engine.left_out(&entry.project)?,
                     entry,
                 })
             };
@@ -167,6 +202,12 @@ impl Engine {
         .await
     }
 
+    /// Shows that the repository of a project is being read, until that is dropped.
+    pub(crate) fn indexing(&self, project: &str) -> Indexing {
+        *self.0.indexing.lock().unwrap_or_else(PoisonError::into_inner) = Some(project.to_owned());
+        Indexing { engine: self.clone(), project: project.to_owned() }
+    }
+
     /// Held by whoever reads or removes a repository.
     pub(crate) fn reading(&self) -> std::sync::MutexGuard<'_, ()> {
         self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -198,7 +239,9 @@ impl Engine {
         if let Some(git) = self.0.git.get() {
             return Ok(git.clone());
         }
-        let settings = GitSettings { ssh_agent: self.settings().repositories.ssh_agent.clone(), ..Default::default() };
+        let repositories = &self.settings().repositories;
+        let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
+        let settings = GitSettings { ssh_agent, child, ..Default::default() };
         let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
         Ok(self.0.git.get_or_init(|| found).clone())
     }
@@ -248,6 +291,19 @@ impl Engine {
             },
             _ => Ok(None),
         }
+    }
+}
+
+/// The repository of a project is being read.
+pub(crate) struct Indexing {
+    engine: Engine,
+    project: String,
+}
+
+impl Drop for Indexing {
+    fn drop(&mut self) {
+        let mut indexing = self.engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        indexing.take_if(|project| *project == self.project);
     }
 }
 

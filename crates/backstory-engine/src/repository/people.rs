@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     alias::{PersonNames, address_of},
     entity::{Item, ItemKind},
+    filter::is_same_name,
     people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
     sight::Sight,
@@ -30,7 +31,7 @@ impl Engine {
         for (name, email) in found {
             let (name, email) = match aliases.of_signature(&name, &email) {
                 Some(alias) => (alias.to_owned(), address_of(alias)),
-                None => (name, email),
+                None => (self.clean_name(&name), self.clean_name(&email)),
             };
             names.entry(identity_key(&name, &email)).or_default().insert(name);
         }
@@ -126,6 +127,28 @@ impl Engine {
         }))
     }
 
+    /// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
+    /// user names, and the addresses of commits.
+    pub(crate) fn author_keys(&self, called: &str) -> Result<BTreeSet<String>> {
+        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        let known: Vec<CommitIdentity> =
+            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+        let is_called = |name: &str| is_same_name(name, called);
+        let users = self.forge_users()?;
+        let users = users.into_iter().filter(|user| is_called(&user.username) || is_called(&user.name));
+        let mut keys: BTreeSet<String> = users.map(|user| user.username).collect();
+        keys.insert(called.to_owned());
+        let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
+        let is_theirs = |of: &&CommitIdentity| {
+            is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
+        };
+        keys.extend(known.iter().filter(is_theirs).map(person));
+        let addresses: Vec<String> =
+            known.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
+        keys.extend(addresses);
+        Ok(keys)
+    }
+
     /// A person as commits know them.
     pub(crate) fn identity(&self, key: &str) -> Result<Option<CommitIdentity>> {
         let item = self.ledger().item("", ItemKind::Identity, key)?;
@@ -174,7 +197,7 @@ impl Engine {
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
         for item in self.ledger().items_of(ItemKind::Person)? {
-            if let Item::Person(person) = self.parse(&item)? {
+            if let Some(Item::Person(person)) = self.readable(&item) {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
             }

@@ -9,6 +9,8 @@ use crate::{Engine, error::Result};
 
 /// Name of it in the ledger.
 const NAME: &str = "standing";
+/// What is kept of a commit. With another number commits are read again at the next sync.
+pub(super) const FORMAT: u32 = 1;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,12 +24,15 @@ pub(super) struct Basis {
     /// How many commits are kept, the newest; all if absent.
     #[serde(default)]
     pub(super) window: Option<usize>,
+    /// Which [`FORMAT`] the records of commits have.
+    #[serde(default)]
+    pub(super) format: u32,
 }
 
 impl Basis {
     /// Whether commits must be read again before anything can be said of this one.
     fn is_apart_from(&self, other: &Self) -> bool {
-        self.boundary != other.boundary || self.window != other.window
+        self.boundary != other.boundary || self.window != other.window || self.format != other.format
     }
 }
 

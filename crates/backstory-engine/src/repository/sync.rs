@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     thread,
 };
@@ -30,7 +30,7 @@ use super::{
     counted::Counted,
     entities::Outlines,
     named::{Names, abbreviated, known_of, resolve},
-    standing::{Basis, Extent},
+    standing::{Basis, Extent, FORMAT},
     thread_key,
 };
 use crate::{
@@ -51,7 +51,6 @@ pub(crate) struct Report {
     pub(crate) changes: Changes,
     pub(crate) gone: u64,
     pub(crate) retired: u64,
-    pub(crate) redactions: BTreeMap<String, u64>,
 }
 
 /// What of a commit is counted.
@@ -64,6 +63,8 @@ pub(super) struct Summary {
     pub(super) at: Timestamp,
     pub(super) people: [(String, String); 2],
     pub(super) named: Names,
+    /// Why not everything is known of it.
+    pub(super) incomplete: Option<String>,
 }
 
 impl Summary {
@@ -84,6 +85,7 @@ impl Summary {
             touched: commit.changes.iter().map(|change| change.path.clone()).collect(),
             at: commit.committer.at,
             named,
+            incomplete: commit.incomplete.clone(),
             people: [person(&commit.author), person(&commit.committer)],
         }
     }
@@ -165,7 +167,7 @@ impl Work<'_> {
         repository.default_branch = Some(RepoPath::from_printed(&default));
         let window = self.engine.settings().retention.commits;
         repository.shallow |= window.is_some();
-        let basis = Basis { tips, default, boundary: refs::boundary(&clone), window };
+        let basis = Basis { tips, default, boundary: refs::boundary(&clone), window, format: FORMAT };
         let (extent, done) = self.engine.begin_reading(self.project, &basis, full)?;
         self.put_repository(&repository)?;
         if extent > Extent::Nothing {
@@ -283,6 +285,7 @@ impl Work<'_> {
         let (engine, project) = (self.engine, self.project);
         let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
+        self.left_out_of_commits(&counted, &mut every)?;
         self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
         if let Some(head) = tips.get(default) {
             let times = self.engine.changed_at(self.project, &counted, &mut every)?;
@@ -343,13 +346,14 @@ impl Work<'_> {
             if batch.is_empty() {
                 return Ok(summaries);
             }
-            self.write_commits(batch, names, &mut outlines, &mut summaries)?;
+            self.write_commits(batch, graph, names, &mut outlines, &mut summaries)?;
         }
     }
 
     fn write_commits(
         &mut self,
         commits: Vec<Commit>,
+        graph: &CommitGraph,
         names: &[Sha],
         outlines: &mut Outlines,
         summaries: &mut HashMap<Sha, Summary>,
@@ -363,7 +367,9 @@ impl Work<'_> {
         for (commit, entities) in commits.into_iter().zip(entities) {
             let texts = abbreviated(&commit.message, context).into_iter();
             let named: Names = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
-            let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false };
+            let corrected = graph.corrected_time(commit.sha).and_then(|time| Timestamp::from_second(time).ok());
+            let corrected_at = corrected.filter(|corrected| *corrected > commit.committer.at);
+            let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false, corrected_at };
             let item = self.commit_item(&record);
             // Sums and names of people are made of what is stored, in which no secret is left.
             let stored = (!item.secrets.is_empty()).then(|| serde_json::from_slice(&item.payload).ok()).flatten();
@@ -375,7 +381,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    pub(super) fn commit_item(&mut self, record: &CommitRecord) -> NewItem {
+    pub(super) fn commit_item(&self, record: &CommitRecord) -> NewItem {
         let sha = record.commit.sha.to_string();
         let thread = thread_key(self.project, &NodeId::commit(self.project, &sha));
         let mut item = self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record);
@@ -449,7 +455,7 @@ impl Work<'_> {
 
     /// An item of the repository as it is stored, without the secrets in it.
     pub(super) fn item<T: Serialize>(
-        &mut self,
+        &self,
         kind: ItemKind,
         key: String,
         thread: Option<String>,
@@ -459,9 +465,6 @@ impl Work<'_> {
         // Records have text keys and finite numbers only.
         let mut json = serde_json::to_value(value).unwrap_or_default();
         let found = self.engine.redactor().redact_json(&mut json);
-        for (rule, count) in found.iter() {
-            *self.report.redactions.entry(rule.to_owned()).or_default() += count;
-        }
         NewItem {
             project: self.project.to_owned(),
             kind,

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use backstory_model::{
-    filter::{DocumentKind, Filter},
-    id::NodeId,
+    filter::{DocumentKind, Filter, is_same_name},
     terms::Terms,
 };
 use backstory_store::index::{self, DocumentFacts, Index, IndexError, PassageHit, PassageId};
@@ -15,6 +14,7 @@ use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
     evidence::{Measured, Scale, Text},
     id_of,
+    query::Understood,
 };
 use crate::{Engine, error::Result};
 
@@ -109,7 +109,7 @@ pub(super) fn stored(passages: &[&Measured]) -> Vec<PassageId> {
 
 impl Found {
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn chosen(&self, index: &Index, filter: &Filter, named: &[NodeId]) -> Vec<String> {
+    pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &Understood) -> Vec<String> {
         let ids = self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document));
         let facts = index.facts(ids.map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();
@@ -126,7 +126,8 @@ impl Found {
         let wholes: Vec<String> =
             chosen.iter().filter_map(|id| facts.get(id.as_str())).map(|of| of.thread.to_string()).collect();
         chosen.extend(wholes);
-        chosen.extend(named.iter().map(id_of));
+        chosen.extend(understood.named.iter().map(id_of));
+        chosen.extend(understood.definitions.iter().chain(&understood.defining).cloned());
         let facts = index.facts(chosen.iter().map(String::as_str));
         // A part of something that is left out is left out.
         let kept = |id: &&String| facts.get(id.as_str()).is_some_and(|of| !is_excluded(filter, id, of));
@@ -172,7 +173,7 @@ fn candidate_filter(filter: &Filter) -> Filter {
     if !wants_threads(filter) {
         return filter.clone();
     }
-    let mut filter = Filter { author: None, after: None, before: None, ..filter.clone() };
+    let mut filter = Filter { authors: vec![], after: None, before: None, ..filter.clone() };
     let parts = parts_of(&filter.kinds);
     filter.kinds.extend(parts);
     filter
@@ -213,7 +214,7 @@ fn is_conversation(kind: DocumentKind) -> bool {
 /// wanted must not be crowded out by others.
 fn lexical_filters(filter: &Filter) -> Vec<(Filter, usize)> {
     let candidates = candidate_filter(filter);
-    let narrowed = filter.author.is_some() || filter.after.is_some() || filter.before.is_some();
+    let narrowed = !filter.authors.is_empty() || filter.after.is_some() || filter.before.is_some();
     if !narrowed || !wants_threads(filter) {
         return by_class(&candidates, LEXICAL_CANDIDATES);
     }
@@ -230,12 +231,18 @@ pub(crate) fn is_excluded(filter: &Filter, id: &str, facts: &DocumentFacts) -> b
     filter.exclude.iter().any(|excluded| **excluded == *id || **excluded == *facts.thread)
 }
 
-pub(super) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
+fn is_one_of(name: &str, names: &[String]) -> bool {
+    names.iter().any(|other| is_same_name(name, other))
+}
+
+pub(crate) fn meets(filter: &Filter, id: &str, facts: &DocumentFacts) -> bool {
     let within =
         |at: Timestamp| filter.after.is_none_or(|after| at >= after) && filter.before.is_none_or(|before| at < before);
     (filter.kinds.is_empty() || filter.kinds.contains(&facts.kind))
-        && filter.author.as_deref().is_none_or(|author| facts.author.as_deref() == Some(author))
-        && filter.labels.iter().all(|label| facts.labels.iter().any(|own| **own == **label))
+        && (filter.authors.is_empty() || facts.author.as_deref().is_some_and(|own| is_one_of(own, &filter.authors)))
+        && filter.labels.iter().all(|label| facts.labels.iter().any(|own| is_same_name(own, label)))
+        && filter.path.as_deref().is_none_or(|prefix| facts.is_below(prefix))
+        && (!filter.governing || facts.governing)
         && within(facts.created_at)
         && filter.project.as_deref().is_none_or(|project| *project == *facts.project)
         && filter.state.is_none_or(|state| facts.state == Some(state))

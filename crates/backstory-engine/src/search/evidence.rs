@@ -67,6 +67,8 @@ impl Measured {
 pub(super) struct Scale<'a> {
     pub(super) terms: &'a QueryTerms,
     pub(super) weights: &'a Weights,
+    /// What its terms weigh together in text search.
+    pub(super) bound: f32,
     /// The newest document there is.
     pub(super) newest: Timestamp,
 }
@@ -91,7 +93,7 @@ impl Scale<'_> {
 
     /// BM25 scores as shares of the largest that there could be.
     pub(super) fn lexical(&self, hits: &[index::Hit]) -> HashMap<String, f32> {
-        let bound = (self.weights.total() * BM25_BOUND).max(f32::MIN_POSITIVE);
+        let bound = (self.bound * BM25_BOUND).max(f32::MIN_POSITIVE);
         hits.iter().map(|hit| (hit.document.clone(), (hit.score / bound).clamp(0.0, 1.0))).collect()
     }
 

@@ -2,7 +2,9 @@
 //! stories: an issue, the merge request that closed it and its commits are one hit.
 
 mod candidates;
+mod definitions;
 mod evidence;
+mod names;
 mod query;
 mod story;
 
@@ -17,9 +19,9 @@ use backstory_model::{
     reference::Context,
     score::{Parts, Profile, RRF_K, fuse_ranks, sorted},
     terms::Weights,
-    text::snippet,
+    text::{echo, snippet},
 };
-use backstory_store::index::{Coverage, DocumentFacts, Index, StoredDocument};
+use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +31,10 @@ use crate::{
     rerank::{RERANKED, Reranker},
     settings::Ranking,
 };
-pub(crate) use candidates::is_excluded;
-use candidates::{meets, stored};
+use candidates::stored;
+pub(crate) use candidates::{is_excluded, meets};
+use definitions::only_symbol;
+pub(crate) use definitions::{Definition, symbols};
 use evidence::{Candidate, Measured, Scale, gathered};
 use query::Understood;
 use story::Story;
@@ -166,24 +170,31 @@ impl Engine {
         let mut request = checked(request)?;
         request.query = self.redactor().redact(&request.query).0.into_owned();
         self.check_project(request.filter.project.as_deref()).await?;
+        let absent = self.settle_names(&mut request.filter).await?;
         let understood = self.understand(&request).await?;
         request.filter = understood.narrowed(&request.filter);
         let ranking = request.ranking.unwrap_or(self.settings().ranking);
         let index = self.index();
-        let coverage = index.coverage();
-        let (documents, frequencies) = index.frequencies(understood.terms.terms.iter().map(|term| term.id));
+        let projects = Projects::of(&request.filter);
+        let coverage = index.coverage_of(projects);
+        let terms = || understood.terms.terms.iter().map(|term| term.id);
+        let (documents, frequencies) = index.frequencies(projects, terms());
         let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
         let mut found = self.propose(&request, &words).await?;
         let weights = Weights::new(documents, &frequencies);
+        // Text search weighs words by how rare they are in the whole index.
+        let (documents, frequencies) = index.frequencies(Projects::All, terms());
+        let bound = Weights::new(documents, &frequencies).total();
         let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
-        let scale = Scale { terms: &understood.terms, weights: &weights, newest };
+        let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
 
-        let ids = found.chosen(&index, &request.filter, &understood.named);
+        let ids = found.chosen(&index, &request.filter, &understood);
         let measured = self.measure(&scale, &found.vector, &ids).await?;
         let facts = facts_of(&index, &ids);
         let lexical = scale.lexical(&found.words);
         let candidates = rankable(measured, &facts, &lexical, &request.filter);
-        let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
+        let partial = coverage.embedded < coverage.documents;
+        let mut order = Order { ranking, mode: found.mode, partial, understood: &understood, scale: &scale, facts };
         let mut stories = self.fold(candidates, &mut order, &request.filter).await?;
         let mut notes = understood.notes.clone();
         if request.rerank
@@ -199,7 +210,8 @@ impl Engine {
         }
         stories.truncate(request.limit);
         let hits = self.describe(&request.query, &weights, &order, stories).await?;
-        let mut warnings = std::mem::take(&mut found.warnings);
+        let mut warnings = absent;
+        warnings.append(&mut found.warnings);
         if found.mode != Mode::Lexical && coverage.embedded < coverage.documents {
             warnings.push(format!(
                 "{} of {} documents have no vectors yet; text search covers them",
@@ -259,7 +271,25 @@ impl Engine {
         for id in &understood.named {
             understood.notes.push(format!("{id} is named in the query"));
         }
+        self.add_definitions(request, &mut understood).await?;
         Ok(understood)
+    }
+
+    /// Where a query is but the name of a function or type, or asks where one is, its definition is what is meant.
+    async fn add_definitions(&self, request: &SearchRequest, understood: &mut Understood) -> Result<()> {
+        let names = match only_symbol(&request.query) {
+            Some(name) => vec![name],
+            None if understood.asks_for_code => symbols(&request.query),
+            None => return Ok(()),
+        };
+        for name in names {
+            for definition in self.definitions(name, &request.filter).await? {
+                understood.notes.push(format!("{} is the definition of {name}", definition.id));
+                understood.defining.insert(definition.file);
+                understood.definitions.insert(definition.id);
+            }
+        }
+        Ok(())
     }
 
     /// Orders the best stories anew as the model judges their best passages. Scores stay with the places.
@@ -346,7 +376,7 @@ impl Engine {
             return Ok(());
         }
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        Err(Error::invalid(format!("{project} is not known; known projects: {}", known.join(", "))))
+        Err(Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", "))))
     }
 }
 
@@ -354,6 +384,8 @@ impl Engine {
 struct Order<'a> {
     ranking: Ranking,
     mode: Mode,
+    /// Whether some documents have no vectors yet.
+    partial: bool,
     understood: &'a Understood,
     scale: &'a Scale<'a>,
     facts: HashMap<String, DocumentFacts>,
@@ -398,7 +430,10 @@ impl Order<'_> {
             // One leg alone is not weighed against the other.
             let is_weighed = kind == Some(DocumentKind::Commit) && self.mode == Mode::Hybrid;
             let weights = if is_weighed { of_commit(weights) } else { weights };
-            let direct = if self.understood.named.iter().any(|named| id_of(named) == *id) { DIRECT } else { 0.0 };
+            // Where only the meaning counts, words stand for it in what has no vectors yet.
+            let by_words = self.partial && weights.lexical == 0.0 && of.parts.semantic == 0.0;
+            let weights = if by_words { Parts { lexical: weights.semantic, ..weights } } else { weights };
+            let direct = if self.understood.means(id) { DIRECT } else { 0.0 };
             (id.clone(), direct + prior * of.parts.score(&weights))
         };
         sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))

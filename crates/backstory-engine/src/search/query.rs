@@ -24,6 +24,10 @@ pub(super) struct Understood {
     pub(super) words: String,
     /// Issues, merge requests, commits and files that it names; they need not exist.
     pub(super) named: Vec<NodeId>,
+    /// Definitions of the code that it is the name of or asks for the place of.
+    pub(super) definitions: BTreeSet<String>,
+    /// The files that these are in.
+    pub(super) defining: BTreeSet<String>,
     /// User names that it names with `@`.
     pub(super) people: Vec<String>,
     /// Whether it asks for a place in the code rather than for a reason.
@@ -107,6 +111,13 @@ impl Understood {
             named.insert(NodeId::file(context.project, place.as_str().trim_start_matches("./")));
         }
         self.named = named.into_iter().take(MAX_NAMED).collect();
+    }
+
+    /// Whether the query names a document, or its definition is what is asked for.
+    pub(super) fn means(&self, id: &str) -> bool {
+        self.definitions.contains(id)
+            || self.defining.contains(id)
+            || self.named.iter().any(|named| named.to_string() == id)
     }
 
     /// The filter of the request and what the query adds to it; the request wins.

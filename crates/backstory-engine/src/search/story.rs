@@ -103,6 +103,15 @@ struct Links {
     near: BTreeMap<String, (f32, &'static str, String)>,
 }
 
+impl Links {
+    /// Whether a commit is a merge that brought the other.
+    fn brought(&self, merge: &str, commit: &str) -> bool {
+        let is_it =
+            |(from, to, edge): &(String, String, &str)| *edge == Edge::MergedBy.name() && from == commit && to == merge;
+        self.same.iter().any(is_it)
+    }
+}
+
 impl Engine {
     /// Ranks candidates, lets neighbours of the strongest gain, and folds what belongs together.
     pub(super) async fn fold(
@@ -130,7 +139,9 @@ impl Engine {
         let mut stories: Vec<Story> = Vec::new();
         let mut leader: HashMap<String, usize> = HashMap::new();
         for (id, score) in order.ranked(&candidates) {
-            let Some(candidate) = candidates.remove(&id) else { continue };
+            let Some(mut candidate) = candidates.remove(&id) else { continue };
+            // Of a file the definition that is asked for is shown.
+            candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains(&passage.document));
             let others = links.same.iter().filter_map(|(a, b, edge)| match () {
                 () if *a == id => Some((b, *edge)),
                 () if *b == id => Some((a, *edge)),
@@ -138,7 +149,12 @@ impl Engine {
             });
             let others: Vec<_> = others.collect();
             if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
-                stories[at].join(&id, edge, candidate);
+                // What did the work says more than the merge that brought it.
+                if links.brought(&stories[at].lead, &id) {
+                    stories[at].give_lead(&id, candidate);
+                } else {
+                    stories[at].join(&id, edge, candidate);
+                }
                 leader.insert(id, at);
                 continue;
             }
@@ -253,6 +269,16 @@ impl Story {
             self.members.sort();
         }
         self.candidate.passages.extend(other.passages);
+    }
+
+    /// Lets a commit lead that the leading merge brought: the story keeps its rank and shows the commit's words first.
+    fn give_lead(&mut self, id: &str, other: Candidate) {
+        let merge = std::mem::replace(&mut self.lead, id.to_owned());
+        self.members.retain(|member| member.id != id);
+        self.members.push(Member { id: merge, relation: Edge::MergedBy.name() });
+        self.members.sort();
+        let of_merge = std::mem::replace(&mut self.candidate.passages, other.passages);
+        self.candidate.passages.extend(of_merge);
     }
 }
 

@@ -7,21 +7,21 @@ use std::{
 };
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind, sight::Sight};
-use backstory_sources::{
-    forge::{Client, Details, ForgeError, List, PageStart, Payload, ThreadListing, ThreadsPage},
-    redact::{Redactions, Redactor},
+use backstory_sources::forge::{
+    self, Client, Details, ForgeError, List, Listed, MAX_BESIDE_OTHERS, MAX_LIST, PageStart, Payload, ThreadListing,
+    ThreadsPage, Unreadable,
 };
-use backstory_store::ledger::{Changes, Cursor, Ledger, NewItem, Page, Retired, StoredItem};
+use backstory_store::ledger::{Changes, Cursor, Ledger, Page, PutAside, Retired, Retried, StoredItem};
 use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{Report, Scope};
+use super::{Part, Report, Scope, intake::Intake};
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
-    settings::Forge,
+    settings::{Forge, ForgeKind},
     task::Reporter,
 };
 
@@ -31,6 +31,12 @@ const STEP: usize = 25;
 const CONCURRENCY: usize = 12;
 /// Most items that are read again because something that they name is gone; a full sync reads the rest.
 const MAX_BEREAVED: usize = 500;
+/// Most issues and merge requests that are tried again because something of them could not be read, those first that were
+/// not tried for longest.
+const MAX_RETRIED: usize = 500;
+/// Most issues and merge requests that are put aside because an answer about them makes no sense: that many are a fault of
+/// the forge.
+const MAX_SENSELESS: usize = 20;
 /// A note may leave its parent's `updated_at` untouched for this long: GitLab moves it at most once a minute.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 /// How far the `Date` header and `updated_at` of one forge may differ: several hosts, whole seconds.
@@ -59,12 +65,26 @@ pub(super) struct ProjectSync<'a> {
     /// What the forge may say otherwise, without saying so, since something else is gone: a merge request that was to
     /// close an issue, a note that an issue was mentioned in another.
     pub(super) bereaved: BTreeSet<(ThreadKind, u64)>,
+    /// What this sync put aside, by kind and key.
+    pub(super) put_aside: BTreeSet<(ItemKind, String)>,
+    /// Whether the cursor of the list that is read stays, since something before it cannot be told apart and so cannot be
+    /// asked for by itself.
+    is_held: bool,
+    /// Issues and merge requests about which an answer made no sense.
+    senseless: usize,
+}
+
+/// What is written at once.
+#[derive(Default)]
+struct Step {
+    details: Vec<Details>,
+    unreadable: Vec<Unreadable>,
 }
 
 /// What a step wrote.
 struct Committed {
     changes: Changes,
-    redactions: Redactions,
+    put_aside: Vec<(ItemKind, String)>,
 }
 
 impl<'a> ProjectSync<'a> {
@@ -90,18 +110,26 @@ impl<'a> ProjectSync<'a> {
             no_room: BTreeMap::new(),
             committing: None,
             bereaved: BTreeSet::new(),
+            put_aside: BTreeSet::new(),
+            is_held: false,
+            senseless: 0,
         }
     }
 
     /// Reads what there is; what was fetched before a failure is kept.
-    pub(super) async fn run(mut self, scope: Scope) -> Result<()> {
+    pub(super) async fn run(mut self, scope: Scope, only: &[Part]) -> Result<()> {
+        self.client.begin_run();
         self.look_up_forgotten().await?;
         let scope = self.scope_by_sight(scope).await?;
-        let read = self.read(scope).await;
+        let all = List::of(self.forge.kind);
+        let lists: Vec<List> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
+        let read = self.read(scope, &lists).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
         read.and(committed)?;
-        self.note_sight().await?;
+        if lists == all {
+            self.note_sight().await?;
+        }
         if scope != Scope::New {
             self.engine.ledger_step(|ledger| ledger.bury_unnamed_people(Timestamp::now())).await?;
         }
@@ -152,50 +180,78 @@ impl<'a> ProjectSync<'a> {
             };
             self.report.confidential += page.confidential.len() as u64;
             self.bury_confidential(&page.confidential).await?;
-            if page.threads.is_empty() {
+            if page.threads.is_empty() && page.unreadable.is_empty() {
                 self.bury_threads(list, move |known| known == key).await?;
             }
             self.begin_at(page.forge_time);
+            self.commit(Step { unreadable: page.unreadable, ..Step::default() }, None, page.forge_time).await?;
             for mut listing in page.threads {
                 if self.is_too_old(&listing) {
                     continue;
                 }
                 self.aliases.replace(&mut listing.payload);
-                match self.client.details(self.project, &listing).await {
-                    Ok(details) => self.commit(vec![details], None, page.forge_time).await?,
-                    Err(ForgeError::NotFound { .. }) => {
-                        let key = self::key(&listing);
-                        self.bury_threads(list, move |known| known == key).await?;
-                    }
-                    Err(error) => return Err(error.into()),
-                }
+                self.read_alone(list, &listing, page.forge_time).await?;
             }
         }
         Ok(())
     }
 
-    async fn read(&mut self, scope: Scope) -> Result<()> {
+    /// Reads what hangs on one item, however much it is.
+    async fn read_alone(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
+        match self.client.details(self.project, listing, MAX_LIST).await {
+            Ok(details) => {
+                let step = Step { details: vec![details], ..Step::default() };
+                self.commit(step, None, forge_time).await
+            }
+            Err(ForgeError::NotFound { .. }) => {
+                let key = self::key(listing);
+                self.bury_threads(list, move |known| known == key).await
+            }
+            Err(error) => {
+                let unreadable = vec![self.aside(listing, error)?];
+                self.commit(Step { unreadable, ..Step::default() }, None, forge_time).await
+            }
+        }
+    }
+
+    /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
+    fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<Unreadable> {
+        self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
+        if !error.is_of_one_answer() || self.senseless > MAX_SENSELESS {
+            return Err(self.explain(error));
+        }
+        Ok(Unreadable {
+            kind: listing.kind.into(),
+            key: key(listing),
+            has_key: true,
+            field: String::new(),
+            reason: error.to_string(),
+            confidential: listing.is_confidential(),
+        })
+    }
+
+    async fn read(&mut self, scope: Scope, lists: &[List]) -> Result<()> {
         let project = self.project.to_owned();
-        let known = self
+        let (known, is_aside) = self
             .engine
-            .ledger_step({
-                let project = project.clone();
-                move |ledger| {
-                    if scope == Scope::Full {
-                        ledger.reset_cursors(&project)?;
-                    }
-                    ledger.item(&project, ItemKind::Project, "project")
+            .ledger_step(move |ledger| {
+                if scope == Scope::Full {
+                    ledger.reset_cursors(&project)?;
                 }
+                let known = ledger.item(&project, ItemKind::Project, "project")?;
+                let is_aside = ledger.quarantine_of(&project)?.iter().any(|row| OF_PROJECT.contains(&row.of.kind));
+                Ok((known, is_aside))
             })
             .await?;
-        let fresh = scope != Scope::New || known.is_none();
+        let fresh = scope != Scope::New || known.is_none() || is_aside;
         if fresh {
             self.project_level().await?;
         }
         let before = self.report.changes.total();
-        for list in List::of(self.forge.kind) {
+        for list in lists {
             self.threads(*list, scope).await?;
         }
+        self.retry().await?;
         self.retire().await?;
         // Labels and milestones are asked for again when something moved: an unchanged project costs a request a list.
         if !fresh && self.report.changes.total() > before {
@@ -204,39 +260,39 @@ impl<'a> ProjectSync<'a> {
         Ok(())
     }
 
+    /// Reads again what was put aside before and did not come by itself; what is read now, or is no more, is not aside any
+    /// longer.
+    async fn retry(&mut self) -> Result<()> {
+        self.committed().await?;
+        let project = self.project.to_owned();
+        let mut waiting = self.engine.ledger_step(move |ledger| ledger.quarantine_of(&project)).await?;
+        let is_new = |of: &PutAside| self.put_aside.contains(&(of.kind, of.key.clone()));
+        waiting.retain(|row| !OF_PROJECT.contains(&row.of.kind) && !is_new(&row.of));
+        let mut threads = BTreeSet::new();
+        waiting.retain(|row| match row.of.thread.as_deref().map(number) {
+            // What cannot be told apart is before the cursors, which have stayed.
+            None => true,
+            Some(None) => false,
+            Some(Some(thread)) => threads.contains(&thread) || threads.len() < MAX_RETRIED && threads.insert(thread),
+        });
+        self.read_again(&threads.into_iter().collect::<Vec<_>>()).await?;
+        self.committed().await?;
+        let read: Vec<_> = waiting.into_iter().map(|row| (row.of.kind, row.of.key)).collect();
+        let read: Vec<_> = read.into_iter().filter(|of| !self.put_aside.contains(of)).collect();
+        let project = self.project.to_owned();
+        self.engine.ledger_step(move |ledger| ledger.release(&project, &read)).await
+    }
+
     /// The project itself, its labels and milestones.
     async fn project_level(&mut self) -> Result<()> {
         self.reporter.phase(format!("{} labels and milestones", self.project), None);
         let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
         let labels = self.client.labels(self.project).await?;
         let milestones = self.client.milestones(self.project).await?;
-        let now = Timestamp::now();
-        let mut kept: Vec<(ItemKind, String)> = Vec::new();
-        let mut page = Page { fetched_at: now, ..Page::default() };
-        let mut redactions = Redactions::default();
-        for payload in std::iter::once(own).chain(labels).chain(milestones) {
-            kept.push((payload.kind, payload.key.clone()));
-            page.items.push(item(self.engine.redactor(), self.project, payload, None, &mut redactions));
-        }
-        self.count_redactions(&redactions);
-        let project = self.project.to_owned();
-        let changes = self
-            .engine
-            .ledger_step(move |ledger| {
-                let changes = ledger.commit(&page)?;
-                let mut gone = Vec::new();
-                for kind in [ItemKind::Label, ItemKind::Milestone] {
-                    for item in ledger.items_of(kind)?.into_iter().filter(|item| item.project == project) {
-                        if !kept.contains(&(kind, item.key.clone())) {
-                            gone.push((item.project, kind, item.key));
-                        }
-                    }
-                }
-                ledger.bury(&gone, now)?;
-                Ok(changes)
-            })
-            .await?;
-        self.report.changes.add(&changes);
+        let (engine, project, kind) = (self.engine.clone(), self.project.to_owned(), self.forge.kind);
+        let step = move || engine.take_in_project(kind, &project, own, vec![labels, milestones]);
+        let committed = self.engine.blocking(step).await?;
+        self.count(&committed);
         self.engine.forget_origins();
         Ok(())
     }
@@ -258,7 +314,8 @@ impl<'a> ProjectSync<'a> {
         let etag = etag.filter(|_| from.is_some());
         let start = PageStart::Since { since: from.map(|cursor| cursor.updated_at), etag };
         let mut latest = cursor;
-        let mut listed = Vec::new();
+        let (mut listed, mut is_whole) = (Vec::new(), true);
+        self.is_held = false;
         let (client, path) = (self.client, self.project);
         let mut page = client.threads_page(path, list, &start).await.map_err(|error| self.explain(error))?;
         let (whole, mut fetched, began) = (page.etag.take(), 0, page.forge_time);
@@ -267,6 +324,8 @@ impl<'a> ProjectSync<'a> {
             self.report.confidential += page.confidential.len() as u64;
             self.bury_confidential(&page.confidential).await?;
             listed.extend(page.threads.iter().map(key));
+            listed.extend(page.unreadable.iter().flat_map(|wrong| twins(&wrong.key)));
+            is_whole &= page.unreadable.is_empty();
             // The next page is on its way while what this one lists is fetched.
             let next = page.next.clone().map(PageStart::Next);
             let following = async {
@@ -283,11 +342,11 @@ impl<'a> ProjectSync<'a> {
             }
         }
         self.committed().await?;
-        if scope != Scope::New {
+        if scope != Scope::New && !self.is_held {
             self.bury_unlisted(list, listed, began).await?;
         }
         // Where all of the list is known, it need not be sent again while it stays as it is.
-        if let Some(etag) = whole.filter(|_| scope == Scope::New && fetched == 0 && latest == cursor) {
+        if let Some(etag) = whole.filter(|_| scope == Scope::New && is_whole && fetched == 0 && latest == cursor) {
             let project = self.project.to_owned();
             self.engine.ledger_step(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
         }
@@ -301,6 +360,8 @@ impl<'a> ProjectSync<'a> {
         let cap = *self.cap.get_or_insert(forge_time.checked_sub(margin).unwrap_or(forge_time));
         let end = page.threads.last().map(position);
         let all = page.threads.len() as u64;
+        self.is_held |= page.unreadable.iter().any(|wrong| !wrong.has_key);
+        self.commit(Step { unreadable: page.unreadable, ..Step::default() }, None, forge_time).await?;
         let mut wanted = page.threads;
         wanted.retain(|listing| !self.forgotten.contains(&key(listing)));
         self.begin_at(forge_time);
@@ -314,21 +375,36 @@ impl<'a> ProjectSync<'a> {
         let positions: Vec<Cursor> = changed.iter().map(position).collect();
         let mut steps = positions.chunks(STEP);
         let mut fetched = self.details(changed).chunks(STEP);
-        while let Some(step) = fetched.next().await {
-            let step: Vec<_> =
-                step.into_iter().collect::<std::result::Result<_, _>>().map_err(|error| self.explain(error))?;
+        while let Some(fetched) = fetched.next().await {
             let read = steps.next().and_then(|positions| positions.last().copied());
-            let (details, gone) = split(step);
-            if !gone.is_empty() {
-                self.bury_threads(list, move |key| gone.contains(key)).await?;
-            }
+            let step = self.step(list, fetched, forge_time).await?;
             let cursor = read.and_then(|read| self.advance(list.cursor(), read, cap, latest));
-            self.commit(details, cursor, forge_time).await?;
+            self.commit(step, cursor, forge_time).await?;
         }
         if let Some(cursor) = end.and_then(|end| self.advance(list.cursor(), end, cap, latest)) {
-            self.commit(vec![], Some(cursor), forge_time).await?;
+            self.commit(Step::default(), Some(cursor), forge_time).await?;
         }
         Ok(fetching)
+    }
+
+    /// What is to be written of what was fetched. What was too much to be read beside others is read and written before.
+    async fn step(&mut self, list: List, fetched: Vec<Fetched>, forge_time: Timestamp) -> Result<Step> {
+        let mut step = Step::default();
+        let mut gone = HashSet::new();
+        for (listing, details) in fetched {
+            match details {
+                Ok(details) => step.details.push(details),
+                Err(ForgeError::NotFound { .. }) => {
+                    gone.insert(key(&listing));
+                }
+                Err(ForgeError::TooLarge { .. }) => self.read_alone(list, &listing, forge_time).await?,
+                Err(error) => step.unreadable.push(self.aside(&listing, error)?),
+            }
+        }
+        if !gone.is_empty() {
+            self.bury_threads(list, move |key| gone.contains(key)).await?;
+        }
+        Ok(step)
     }
 
     /// How far the cursor moves when everything up to `read` has been committed; `None` if it stays.
@@ -340,7 +416,7 @@ impl<'a> ProjectSync<'a> {
         latest: &mut Option<Cursor>,
     ) -> Option<(String, ItemKind, Cursor)> {
         let capped = if read.updated_at > cap { Cursor { updated_at: cap, id: 0 } } else { read };
-        if latest.is_some_and(|cursor| capped <= cursor) {
+        if self.is_held || latest.is_some_and(|cursor| capped <= cursor) {
             return None;
         }
         *latest = Some(capped);
@@ -350,28 +426,34 @@ impl<'a> ProjectSync<'a> {
     /// Begins to write what was fetched, once the step before is written.
     async fn commit(
         &mut self,
-        details: Vec<Details>,
+        step: Step,
         cursor: Option<(String, ItemKind, Cursor)>,
         fetched_at: Timestamp,
     ) -> Result<()> {
         self.committed().await?;
-        for details in &details {
-            self.report.refetched += details.discussions.len() as u64;
+        if step.details.is_empty() && step.unreadable.is_empty() && cursor.is_none() {
+            return Ok(());
+        }
+        for details in &step.details {
+            self.report.refetched += details.conversations();
             if self.forge.sight() == Sight::Open {
                 self.report.confidential += details.internal_notes;
             }
         }
         let (engine, project) = (self.engine.clone(), self.project.to_owned());
-        let step = move || {
-            let mut page = Page { fetched_at, cursor, ..Page::default() };
-            let mut redactions = Redactions::default();
-            for details in details {
-                add_thread(engine.redactor(), &project, details, &mut page, &mut redactions);
+        let write = move || {
+            let origin = engine.origin(&project)?;
+            let ledger = engine.ledger();
+            let page = Page { fetched_at, cursor, ..Page::default() };
+            let mut intake = Intake::new(engine.redactor(), &origin, page);
+            for details in step.details {
+                intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;
             }
-            Ok(Committed { changes: engine.ledger().commit(&page)?, redactions })
+            step.unreadable.into_iter().for_each(|wrong| intake.unreadable(wrong));
+            engine.take_in(intake)
         };
         let engine = self.engine.clone();
-        self.committing = Some(tokio::spawn(async move { engine.blocking(step).await }));
+        self.committing = Some(tokio::spawn(async move { engine.blocking(write).await }));
         Ok(())
     }
 
@@ -379,25 +461,27 @@ impl<'a> ProjectSync<'a> {
     pub(super) async fn committed(&mut self) -> Result<()> {
         if let Some(committing) = self.committing.take() {
             let committed = committing.await??;
-            self.report.changes.add(&committed.changes);
-            self.count_redactions(&committed.redactions);
+            self.count(&committed);
         }
         Ok(())
     }
 
-    /// What hangs on the listed items, in their order; of one that was deleted since it was listed its key.
+    fn count(&mut self, committed: &Committed) {
+        self.report.changes.add(&committed.changes);
+        for of in &committed.put_aside {
+            // Counted once, however often it came.
+            self.report.put_aside += u64::from(self.put_aside.insert(of.clone()));
+        }
+    }
+
+    /// What hangs on the listed items, in their order.
     fn details(&self, listings: Vec<ThreadListing>) -> BoxStream<'a, Fetched> {
         let (client, project, reporter) = (self.client, self.project, self.reporter);
         let fetch = move |listing: ThreadListing| {
             async move {
-                let details = match client.details(project, &listing).await {
-                    Err(ForgeError::NotFound { .. }) => Ok(Err(key(&listing))),
-                    details => details.map(Ok),
-                };
+                let details = client.details(project, &listing, MAX_BESIDE_OTHERS).await;
                 reporter.advance(1);
-                let pause = client.metrics().pause_ms;
-                reporter.note((pause > 0).then(|| format!("rate limited, waiting {} s", pause.div_ceil(1000))));
-                details
+                (listing, details)
             }
             .boxed()
         };
@@ -425,12 +509,6 @@ impl<'a> ProjectSync<'a> {
             .await
     }
 
-    fn count_redactions(&mut self, redactions: &Redactions) {
-        for (rule, count) in redactions.iter() {
-            *self.report.redactions.entry(rule.to_owned()).or_default() += count;
-        }
-    }
-
     fn explain(&self, error: ForgeError) -> Error {
         let base_url = self.forge.web_url();
         match error {
@@ -443,13 +521,86 @@ impl<'a> ProjectSync<'a> {
     }
 }
 
-/// What was fetched of a listed item, or its key if it is gone.
-type Fetched = std::result::Result<std::result::Result<Details, String>, ForgeError>;
+impl Engine {
+    /// Stores a project with its labels and milestones; those that it had and has no more are gone. If the project itself
+    /// cannot be read, it stays as it was before.
+    fn take_in_project(&self, kind: ForgeKind, project: &str, own: Payload, parts: Vec<Listed>) -> Result<Committed> {
+        let now = Timestamp::now();
+        let ledger = self.ledger();
+        let (origin, own) = match forge::parse_project(kind, project, &own.json) {
+            Ok(origin) => (Arc::new(origin), Ok(own)),
+            Err(wrong) => {
+                // Nothing can be told of what it has either, unless it could be read before.
+                let known = ledger.item(project, ItemKind::Project, "project")?.and_then(|_| self.origin(project).ok());
+                let origin = known.ok_or_else(|| {
+                    let message = format!(
+                        "{project} cannot be read: in what its forge says of the project itself, {} {}; 'backstory sync' \
+                         asks for it again",
+                        wrong.field, wrong.reason
+                    );
+                    Error::new(ErrorKind::Upstream, message)
+                })?;
+                let (field, reason) = (wrong.field, wrong.reason);
+                let (kind, key) = (ItemKind::Project, "project".to_owned());
+                (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
+            }
+        };
+        let retried = OF_PROJECT.map(|kind| Retried::Kind(project.to_owned(), kind)).to_vec();
+        let page = Page { fetched_at: now, retried, ..Page::default() };
+        let mut intake = Intake::new(self.redactor(), &origin, page);
+        match own {
+            Ok(own) => {
+                intake.item(own, None);
+            }
+            Err(wrong) => intake.unreadable(wrong),
+        }
+        let mut listed: HashSet<(ItemKind, String)> = HashSet::new();
+        // Where one cannot be told apart, it may be any of those that are stored.
+        let mut unsure: HashSet<ItemKind> = HashSet::new();
+        for part in parts {
+            for payload in part.payloads {
+                // Of names that are the same without their secrets the first one counts.
+                if listed.insert((payload.kind, intake.clean(&payload.key))) {
+                    intake.item(payload, None);
+                }
+            }
+            for wrong in part.unreadable {
+                unsure.extend((!wrong.has_key).then_some(wrong.kind));
+                listed.insert((wrong.kind, intake.clean(&wrong.key)));
+                intake.unreadable(wrong);
+            }
+        }
+        let committed = self.take_in(intake)?;
+        let mut gone = Vec::new();
+        for kind in [ItemKind::Label, ItemKind::Milestone].into_iter().filter(|kind| !unsure.contains(kind)) {
+            for key in ledger.keys(project, kind)? {
+                if !listed.contains(&(kind, key.clone())) {
+                    gone.push((project.to_owned(), kind, key));
+                }
+            }
+        }
+        ledger.bury(&gone, now)?;
+        Ok(committed)
+    }
 
-fn split(fetched: Vec<std::result::Result<Details, String>>) -> (Vec<Details>, HashSet<String>) {
-    let mut gone = HashSet::new();
-    let details = fetched.into_iter().filter_map(|fetched| fetched.map_err(|key| gone.insert(key)).ok()).collect();
-    (details, gone)
+    fn take_in(&self, intake: Intake<'_>) -> Result<Committed> {
+        let Intake { page, .. } = intake;
+        let changes = self.ledger().commit(&page)?;
+        let put_aside = page.put_aside.into_iter().map(|of| (of.kind, of.key)).collect();
+        Ok(Committed { changes, put_aside })
+    }
+}
+
+/// What is read with the project itself.
+const OF_PROJECT: [ItemKind; 3] = [ItemKind::Project, ItemKind::Label, ItemKind::Milestone];
+
+/// What was fetched of a listed item.
+type Fetched = (ThreadListing, std::result::Result<Details, ForgeError>);
+
+/// The keys that an issue or merge request may have: which of the two it is may be what cannot be told.
+fn twins(key: &str) -> Vec<String> {
+    let number = number(key).map(|(_, iid)| [format!("#{iid}"), format!("!{iid}")]);
+    number.into_iter().flatten().collect()
 }
 
 /// Its key in the ledger.
@@ -466,38 +617,6 @@ pub(super) fn number(key: &str) -> Option<(ThreadKind, u64)> {
 
 fn position(listing: &ThreadListing) -> Cursor {
     Cursor { updated_at: listing.updated_at, id: listing.id }
-}
-
-fn add_thread(redactor: &Redactor, project: &str, details: Details, page: &mut Page, redactions: &mut Redactions) {
-    let mut item = |payload, thread| item(redactor, project, payload, thread, redactions);
-    let thread = details.thread.key.clone();
-    page.complete_threads.push((project.to_owned(), thread.clone()));
-    page.items.extend(details.people.into_iter().map(|person| item(person, None)));
-    page.items.push(item(details.thread, Some(thread.clone())));
-    let discussions = details.discussions.into_iter();
-    page.items.extend(discussions.map(|discussion| item(discussion, Some(thread.clone()))));
-}
-
-/// A payload as it is stored, without the secrets in it.
-fn item(
-    redactor: &Redactor,
-    project: &str,
-    mut payload: Payload,
-    thread: Option<String>,
-    redactions: &mut Redactions,
-) -> NewItem {
-    let found = redactor.redact_json(&mut payload.json);
-    redactions.merge(&found);
-    NewItem {
-        project: if payload.kind == ItemKind::Person { String::new() } else { project.to_owned() },
-        kind: payload.kind,
-        key: payload.key,
-        thread,
-        updated_at: payload.updated_at,
-        secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
-        confidential: payload.confidential,
-        payload: payload.json.to_string().into_bytes(),
-    }
 }
 
 fn is_current(stored: &StoredItem, client: &Client, listing: &ThreadListing) -> bool {

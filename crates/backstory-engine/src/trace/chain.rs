@@ -175,7 +175,7 @@ impl Engine {
     /// The item that a node is.
     pub(crate) fn item_now(&self, id: &NodeId) -> Result<Option<Item>> {
         let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
-        self.ledger().item(&project, kind, &key)?.map(|item| self.parse(&item)).transpose()
+        Ok(self.ledger().item(&project, kind, &key)?.and_then(|item| self.readable(&item)))
     }
 
     pub(super) fn follow_commit(

@@ -10,7 +10,9 @@ use backstory_model::{
 use backstory_sources::git::objects::ObjectError;
 use jiff::Timestamp;
 
-use super::{LineOrigin, MAX_LINES, MAX_TRACED, Trace, TraceRequest, chain::Words, seen_through, target::Place};
+use super::{
+    LineOrigin, MAX_LINES, Trace, TraceRequest, chain::Words, requests::MAX_TRACED, seen_through, target::Place,
+};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -139,30 +141,50 @@ impl Engine {
         commits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| date(&b.1).cmp(&date(&a.1))).then(a.1.cmp(&b.1)));
         let of = |commit: Sha| trace.origins.iter().find(|origin| origin.commit == commit).cloned();
         trace.origin = commits.first().and_then(|(_, commit)| of(*commit));
-        if commits.len() > MAX_TRACED {
-            trace.missing.push(format!(
-                "the lines come from {} commits; the {MAX_TRACED} with most lines are followed",
-                commits.len()
-            ));
-        }
         let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
-        for (_, commit) in commits.into_iter().take(MAX_TRACED) {
-            let Some(Some(record)) = records.get(&commit) else {
-                trace.miss(match self.settings().retention.commits {
-                    Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
-                    None => format!("commit {commit} is not in the index; run 'backstory sync'"),
-                });
-                continue;
-            };
-            let origins: Vec<LineOrigin> =
-                trace.origins.iter().filter(|origin| origin.commit == commit).cloned().collect();
-            self.follow_commit(place.project(), record, &origins, &words, trace)?;
+        let written = Written { project: place.project(), commits, records };
+        if written.commits.len() <= MAX_TRACED {
+            for (_, commit) in &written.commits {
+                self.follow_writer(&written, *commit, &[], &words, trace)?;
+            }
+        } else {
+            self.follow_many(&written, &words, trace)?;
         }
         if let Some(origin) = trace.origin.clone() {
             trace.earlier = self.earlier(place, &origin, request.earlier)?;
         }
         Ok(())
     }
+
+    /// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
+    pub(super) fn follow_writer(
+        &self,
+        written: &Written<'_>,
+        commit: Sha,
+        with: &[Sha],
+        words: &Words,
+        trace: &mut Trace,
+    ) -> Result<()> {
+        let Some(Some(record)) = written.records.get(&commit) else {
+            trace.miss(match self.settings().retention.commits {
+                Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
+                None => format!("commit {commit} is not in the index; run 'backstory sync'"),
+            });
+            return Ok(());
+        };
+        let mut origins = trace.origins_of(&[commit]);
+        origins.extend(trace.origins_of(with));
+        self.follow_commit(written.project, record, &origins, words, trace)
+    }
+}
+
+/// The commits that wrote lines.
+pub(super) struct Written<'a> {
+    pub(super) project: &'a str,
+    /// How many lines each wrote, the most first.
+    pub(super) commits: Vec<(u32, Sha)>,
+    /// What is known of them.
+    pub(super) records: BTreeMap<Sha, Option<CommitRecord>>,
 }
 
 fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u32)> {

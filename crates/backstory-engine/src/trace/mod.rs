@@ -6,6 +6,7 @@ mod earlier;
 mod lines;
 mod reasons;
 mod remembered;
+mod requests;
 mod target;
 
 use backstory_model::{commit::Sha, id::NodeId, lineage::Seen};
@@ -28,9 +29,6 @@ pub const MAX_LINES: u32 = 10_000;
 pub const MAX_EARLIER: usize = 100;
 /// Earlier versions that are told unless the request says how many.
 pub const DEFAULT_EARLIER: usize = 5;
-/// Commits that are traced, of lines that come from several: those with most lines.
-const MAX_TRACED: usize = 3;
-
 /// Merge requests and issues of which the notes of a language model are told.
 const MAX_NOTED: usize = 4;
 
@@ -204,6 +202,11 @@ impl Trace {
             list.push(step.node.id.clone());
         }
         self.chain.push(step);
+    }
+
+    /// The lines that these commits wrote.
+    fn origins_of(&self, commits: &[Sha]) -> Vec<LineOrigin> {
+        self.origins.iter().filter(|origin| commits.contains(&origin.commit)).cloned().collect()
     }
 
     fn miss(&mut self, sentence: String) {

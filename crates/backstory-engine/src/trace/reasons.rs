@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     edge::Edge,
     entity::{Discussion, Issue, Item, MergeRequest, Note, Position},
-    id::{NodeId, ThreadKind},
+    id::{NodeId, ThreadId, ThreadKind},
     text::snippet,
     time::day,
 };
@@ -14,6 +14,7 @@ use backstory_store::graph::{Direction, InferredLink};
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
     chain::{QUOTED, Words},
+    requests::Told,
 };
 use crate::{Engine, error::Result};
 
@@ -60,12 +61,7 @@ impl Engine {
         let discussions = self.discussions_now(&mr.id)?;
         let mut ranked: Vec<(Relevance, &Discussion, &Note)> = Vec::new();
         for discussion in discussions.iter() {
-            let on_lines = self.on_lines(discussion, origins)?;
-            let best =
-                discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
-            // Of equal ones the first.
-            let best = best.rev().max_by_key(|(relevance, _)| *relevance);
-            if let Some((relevance, note)) = best {
+            if let Some((relevance, note)) = best_note(discussion, origins, words) {
                 ranked.push((relevance, discussion, note));
             }
         }
@@ -80,32 +76,19 @@ impl Engine {
         Ok(())
     }
 
-    /// How near the lines a discussion stands: 3 on them, 2 next to them, 1 in the same part of the file, else 0.
-    fn on_lines(&self, discussion: &Discussion, origins: &[LineOrigin]) -> Result<u32> {
-        let Some(position) = discussion.notes.iter().find_map(|note| note.position.as_ref()) else { return Ok(0) };
-        let mut best = 0;
-        for origin in origins.iter().filter(|origin| is_file(position, &origin.path)) {
-            let lines = (origin.line, origin.line + origin.lines - 1);
-            let distance = match position.new_lines.or(position.old_lines) {
-                Some(range) => apart(range, lines),
-                None => continue,
-            };
-            // The note's own commit tells exactly; elsewhere lines may have moved a little.
-            let exact = position.head_sha.as_deref() == Some(&origin.commit.to_string());
-            best = best.max(match distance {
-                0 => 3,
-                near if near <= NEAR => {
-                    if exact {
-                        1
-                    } else {
-                        2
-                    }
-                }
-                part if part <= SAME_PART => 1,
-                _ => 0,
-            });
+    /// How much the discussions of a merge request say of lines.
+    pub(super) fn told_of(&self, id: &ThreadId, origins: &[LineOrigin], words: &Words) -> Result<Told> {
+        let mut told = Told::default();
+        for discussion in self.discussions_now(id)?.iter() {
+            let Some((relevance, _)) = best_note(discussion, origins, words) else { continue };
+            match relevance {
+                of if of.on_lines > 0 => told.on_lines += 1,
+                of if of.same_file && of.length > 0 => told.on_file += 1,
+                of if of.names_symbol => told.names_symbol += 1,
+                _ => {}
+            }
         }
-        Ok(best)
+        Ok(told)
     }
 
     /// Adds the issues that a commit and its merge requests close, those that they refer to, then those that they
@@ -239,6 +222,32 @@ fn quoted(text: &str, url: &str, words: &Words) -> Evidence {
         url: Some(url.to_owned()),
         ..Evidence::default()
     }
+}
+
+/// The note of a discussion that says most about the lines; of equal ones the first.
+fn best_note<'a>(discussion: &'a Discussion, origins: &[LineOrigin], words: &Words) -> Option<(Relevance, &'a Note)> {
+    let on_lines = on_lines(discussion, origins);
+    let notes = discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
+    notes.rev().max_by_key(|(relevance, _)| *relevance)
+}
+
+/// How near the lines a discussion stands: 3 on them, 2 next to them, 1 in the same part of the file, else 0.
+fn on_lines(discussion: &Discussion, origins: &[LineOrigin]) -> u32 {
+    let Some(position) = discussion.notes.iter().find_map(|note| note.position.as_ref()) else { return 0 };
+    let Some(range) = position.new_lines.or(position.old_lines) else { return 0 };
+    let mut best = 0;
+    for origin in origins.iter().filter(|origin| is_file(position, &origin.path)) {
+        let distance = apart(range, (origin.line, origin.line + origin.lines - 1));
+        // The note's own commit tells exactly; elsewhere lines may have moved a little.
+        let exact = position.head_sha.as_deref() == Some(&origin.commit.to_string());
+        best = best.max(match distance {
+            0 => 3,
+            near if near <= NEAR && !exact => 2,
+            part if part <= SAME_PART => 1,
+            _ => 0,
+        });
+    }
+    best
 }
 
 fn is_file(position: &Position, path: &str) -> bool {

@@ -61,7 +61,7 @@ impl Engine {
             return Ok(known);
         }
         let items = self.ledger().thread(&id.project, &id.short())?;
-        let discussions = Arc::new(self.parse_discussions(&items)?);
+        let discussions = Arc::new(self.parse_discussions(&items));
         remembered().keep(seq, &seen, &discussions);
         Ok(discussions)
     }

@@ -9,6 +9,7 @@ use backstory_model::{
     id::NodeId,
     lineage::Lineage,
     repository::{HeadFile, Repository},
+    text::echo,
 };
 use backstory_sources::git::{
     lineage::{self, FileLineage, Options, Untraced},
@@ -126,7 +127,11 @@ impl Engine {
         let unknown = || {
             Error::new(
                 ErrorKind::NotFound,
-                format!("'{rev}' is no branch, tag or commit of {}; check it, or run 'backstory sync'", entry.project),
+                format!(
+                    "'{}' is no branch, tag or commit of {}; check it, or run 'backstory sync'",
+                    echo(rev),
+                    entry.project
+                ),
             )
         };
         if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
@@ -173,7 +178,8 @@ impl Engine {
         let not_found = |message: String| Error::new(ErrorKind::NotFound, message);
         if path.split('/').any(|part| part == "..") || path.starts_with('/') {
             return Ok(Error::invalid(format!(
-                "'{path}' is outside of the repository; write the path from its root, like src/main.rs"
+                "'{}' is outside of the repository; write the path from its root, like src/main.rs",
+                echo(path)
             )));
         }
         let plain = path.trim_end_matches('/');

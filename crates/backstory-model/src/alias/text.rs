@@ -4,6 +4,8 @@ use super::{Aliases, address_of};
 
 /// Most words of a name before an address.
 const WORDS: usize = 6;
+/// How far before an address the beginning of its line is looked for, in bytes: a trailer is no longer.
+const MAX_LINE: usize = 4096;
 /// Keys of trailers that name people, in lower case, besides those that end in `-by`.
 const KEYS: [&str; 4] = ["author", "cc", "from", "thanks-to"];
 
@@ -87,7 +89,8 @@ impl Aliases {
     /// Where the name begins that a text ends in, behind what is done: in the value of a trailer all that stands after
     /// others, else the most words that are a known name.
     fn name_before(&self, text: &str, done: usize) -> Option<usize> {
-        let line = text.rfind('\n').map_or(0, |at| at + 1);
+        let near = text.floor_char_boundary(text.len().saturating_sub(MAX_LINE));
+        let line = text[near..].rfind('\n').map_or(near, |at| near + at + 1);
         let name = text.trim_end();
         let begins = match text.get(line..name.len()).and_then(value_of) {
             Some(value) => name.len() - last_name(value).len(),

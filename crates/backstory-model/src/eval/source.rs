@@ -3,6 +3,7 @@
 use crate::{
     id::{NodeId, ThreadId, ThreadKind, is_sha},
     reference::{Context, Forge, in_address},
+    text::echo,
 };
 
 /// A source that answers a question.
@@ -33,7 +34,7 @@ impl Source {
     /// # Errors
     /// It names none.
     pub fn parse(text: &str, context: Context<'_>) -> Result<Self, InvalidSource> {
-        parse(text.trim(), context).ok_or_else(|| InvalidSource(text.chars().take(200).collect()))
+        parse(text.trim(), context).ok_or_else(|| InvalidSource(echo(text).into_owned()))
     }
 
     /// Whether a node is this source.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Message;
+use super::{MAX_FINDINGS, Message};
 use crate::{
     id::{NodeId, ThreadId, ThreadKind},
     reference::{Context, Forge, Siblings, extract_plain},
@@ -92,7 +92,7 @@ pub(super) fn find(message: &Message, context: Context<'_>) -> (Vec<Carrier>, Op
     let mut found: Vec<Carrier> = Vec::new();
     let mut add = |text: &str, pattern: CarrierPattern| {
         for request in requests(text, context) {
-            if !found.iter().any(|carrier| carrier.request == request) {
+            if found.len() < MAX_FINDINGS && !found.iter().any(|carrier| carrier.request == request) {
                 found.push(Carrier { request, pattern });
             }
         }

@@ -69,7 +69,9 @@ pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
     for captures in pattern.captures_iter(message).take(MAX_FINDINGS) {
         let (verb, list) = (&captures["verb"], &captures["list"]);
         let start = captures.get(0).map_or(0, |whole| whole.start());
-        if code.iter().any(|range| range.contains(&start)) {
+        // Spans and blocks are in order and apart.
+        let before = code[..code.partition_point(|range| range.start <= start)].last();
+        if before.is_some_and(|range| range.contains(&start)) {
             continue;
         }
         let kind = if verb.starts_with(['f', 'F']) { ClosingKind::Fixes } else { ClosingKind::Closes };
@@ -78,7 +80,7 @@ pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
             *entry = kind.max(*entry);
         }
     }
-    found.into_iter().map(|(issue, kind)| Closing { issue, kind }).collect()
+    found.into_iter().map(|(issue, kind)| Closing { issue, kind }).take(MAX_FINDINGS).collect()
 }
 
 /// GitLab closes issues only; on GitHub a pull request can be closed too.

@@ -133,9 +133,9 @@ pub(super) fn corrections(parts: &Message, message: &str, context: Context<'_>) 
             _ => CorrectionKind::Amend,
         };
         // A fixup of a fixup is one of the first commit.
-        let mut subject = &captures["subject"];
-        while let Some(inner) = AUTOSQUASH.captures(subject).and_then(|inner| inner.name("subject")) {
-            subject = inner.as_str();
+        let mut subject = captures.name("subject").map_or("", |subject| subject.as_str());
+        while let Some(inner) = squashed(subject) {
+            subject = inner;
         }
         let target = match looks_like_sha(subject) {
             true => commit(context, subject),
@@ -152,6 +152,12 @@ pub(super) fn corrections(parts: &Message, message: &str, context: Context<'_>) 
         }
     }
     found
+}
+
+/// The subject behind one more `fixup! `.
+fn squashed(subject: &str) -> Option<&str> {
+    let rest = ["fixup! ", "squash! ", "amend! "].into_iter().find_map(|word| subject.strip_prefix(word))?;
+    Some(rest.trim_start_matches(' ')).filter(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
 }
 
 fn commit(context: Context<'_>, sha: &str) -> Earlier {

@@ -3,7 +3,7 @@
 //!
 //! No language model is asked: each finding names the words or the pattern that say so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::{
     id::{NodeId, ThreadId},
@@ -93,14 +93,16 @@ pub fn read(message: &str, context: Context<'_>) -> Findings {
     let parts = Message::parse(&message);
     let (carried_by, merged_branch) = carrier::find(&parts, context);
     let mut closes = closing::find(&message, context);
-    closes.retain(|closing| !carried_by.iter().any(|carrier| same_number(&carrier.request, &closing.issue)));
+    let carriers: HashSet<(&str, u64)> = carried_by.iter().map(|carrier| number(&carrier.request)).collect();
+    closes.retain(|closing| !carriers.contains(&number(&closing.issue)));
     let reverts = earlier::reverts(&parts, &message, context);
     let cherry_picks = earlier::cherry_picks(&message, context);
     let corrects = earlier::corrections(&parts, &message, context);
     let mut findings =
         Findings { closes, carried_by, merged_branch, reverts, cherry_picks, corrects, mentions: BTreeSet::new() };
-    findings.mentions =
-        extract(&message, context).into_iter().filter(|id| !findings.names(id)).take(MAX_FINDINGS).collect();
+    let named = Named::by(&findings);
+    let mentions = extract(&message, context).into_iter().filter(|id| !named.has(id)).take(MAX_FINDINGS).collect();
+    findings.mentions = mentions;
     findings
 }
 
@@ -109,31 +111,45 @@ pub fn closed_by_description(description: &str, context: Context<'_>) -> Vec<Thr
     closing::find(&normalised(description), context).into_iter().map(|closing| closing.issue).collect()
 }
 
-impl Findings {
+/// What the lists of findings name, to be looked up.
+struct Named<'a> {
+    /// Projects and numbers: an issue and a pull request of one number are the same on GitHub.
+    numbers: HashSet<(&'a str, u64)>,
+    commits: BTreeSet<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    fn by(findings: &'a Findings) -> Self {
+        let corrected = findings.corrects.iter().map(|correction| &correction.target);
+        let earlier = || findings.reverts.iter().chain(&findings.cherry_picks).chain(corrected.clone());
+        let requests = earlier().filter_map(|earlier| match earlier {
+            Earlier::Request(id) => Some(id),
+            _ => None,
+        });
+        let commits = earlier().filter_map(|earlier| match earlier {
+            Earlier::Commit { sha, .. } => Some(sha.as_str()),
+            _ => None,
+        });
+        let threads = findings.closes.iter().map(|closing| &closing.issue);
+        let threads = threads.chain(findings.carried_by.iter().map(|carrier| &carrier.request)).chain(requests);
+        Self { numbers: threads.map(number).collect(), commits: commits.collect() }
+    }
+
     /// Whether one of the lists has the node, or the commit of which it is an abbreviation.
-    fn names(&self, id: &NodeId) -> bool {
+    fn has(&self, id: &NodeId) -> bool {
         match id {
-            NodeId::Thread(thread) => {
-                self.closes.iter().any(|closing| same_number(&closing.issue, thread))
-                    || self.carried_by.iter().any(|carrier| same_number(&carrier.request, thread))
-                    || self.earlier().any(|earlier| matches!(earlier, Earlier::Request(id) if same_number(id, thread)))
+            NodeId::Thread(thread) => self.numbers.contains(&number(thread)),
+            NodeId::Commit { sha, .. } => {
+                let longer = self.commits.range(sha.as_str()..).next().is_some_and(|named| named.starts_with(sha));
+                longer || (1..sha.len()).any(|end| sha.get(..end).is_some_and(|part| self.commits.contains(part)))
             }
-            NodeId::Commit { sha, .. } => self.earlier().any(|earlier| match earlier {
-                Earlier::Commit { sha: named, .. } => named.starts_with(sha) || sha.starts_with(named.as_str()),
-                _ => false,
-            }),
             _ => false,
         }
     }
-
-    fn earlier(&self) -> impl Iterator<Item = &Earlier> {
-        self.reverts.iter().chain(&self.cherry_picks).chain(self.corrects.iter().map(|correction| &correction.target))
-    }
 }
 
-/// The same thread, or an issue and a pull request of one number, which on GitHub are the same.
-fn same_number(a: &ThreadId, b: &ThreadId) -> bool {
-    a.project == b.project && a.iid == b.iid
+fn number(thread: &ThreadId) -> (&str, u64) {
+    (&thread.project, thread.iid)
 }
 
 /// With `\n` between its lines and no longer than what is read.

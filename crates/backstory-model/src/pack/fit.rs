@@ -26,6 +26,8 @@ const JOINT: usize = 2;
 const HEADING: usize = 8;
 /// Less room than any entry takes.
 const LEAST: usize = 10;
+/// Tokens of the text of the only entry of a small pack, the most that fit.
+const TRIMMED: [usize; 5] = [80, 40, 20, 10, 0];
 /// How often room that is left is given away again.
 const TOP_UPS: usize = 3;
 
@@ -104,9 +106,24 @@ impl Entry {
         }
     }
 
+    /// It with less and less text, and an item in the end without its links and address.
+    fn shorter(&self, count: &dyn Fn(&str) -> usize) -> Vec<Self> {
+        let cut = |room| {
+            let mut entry = self.copy();
+            entry.cut(room, count);
+            entry
+        };
+        let mut all: Vec<Self> = TRIMMED.into_iter().map(cut).collect();
+        if let Self::KeyItem(of) = self {
+            all.push(Self::KeyItem(KeyItem { links: vec![], excerpt: String::new(), url: None, ..of.clone() }));
+        }
+        all
+    }
+
     /// Whether cutting left nothing of it that is worth telling.
     fn is_hollow(&self) -> bool {
         match self {
+            Self::Timeline(of) => of.summary.is_empty(),
             Self::DesignNote(of) => of.note.is_empty(),
             Self::Code(of) => of.snippet.is_empty(),
             Self::Diff(of) => of.diff.lines().count() < 2,
@@ -166,7 +183,12 @@ pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -
         let pack = assemble(&base, &placed, &found, count);
         let tokens = pack.metadata.token_count;
         if tokens <= budget {
-            return pack;
+            // Where the best item has no place, nothing else is told in its stead.
+            let waits = |of: &Offers| of.section == Section::KeyItems && of.list.first().is_some_and(Option::is_some);
+            if !placed.is_empty() {
+                offers.retain(waits);
+            }
+            return trimmed(&base, offers, &found, budget, count).unwrap_or(pack);
         }
         let mut excess = tokens - budget;
         if placed.is_empty() && !shrink(&mut base, count) {
@@ -174,9 +196,43 @@ pub fn fit(mut all: ContextPack, budget: usize, count: &dyn Fn(&str) -> usize) -
         }
         while let (Some(last), true) = (placed.last(), excess > 0) {
             excess = excess.saturating_sub(last.cost.max(1));
-            placed.pop();
+            if let Some(Placed { section, number, cost, entry }) = placed.pop()
+                && let Some(of) = offers.iter_mut().find(|of| of.section == section)
+            {
+                of.list[number] = Some(Offer { entry, cost: Some(cost) });
+            }
         }
     }
+}
+
+/// Where no entry, or not the best item, found room: the best one, of the first section that has any which fits, cut as
+/// far as need be, with less of a summary if that makes the room.
+fn trimmed(
+    base: &ContextPack,
+    offers: Vec<Offers>,
+    found: &BTreeMap<Section, usize>,
+    budget: usize,
+    count: &dyn Fn(&str) -> usize,
+) -> Option<ContextPack> {
+    let summary = count(&base.summary);
+    let bests: Vec<(Section, Entry)> =
+        offers.into_iter().filter_map(|of| Some((of.section, of.list.into_iter().next()??.entry))).collect();
+    for (section, best) in &bests {
+        for share_of_summary in [1, 2, 4, 8] {
+            let base = ContextPack { summary: clip(&base.summary, summary / share_of_summary, count), ..base.clone() };
+            for entry in best.shorter(count) {
+                if entry.is_hollow() {
+                    continue;
+                }
+                let placed = [Placed { section: *section, number: 0, cost: 0, entry }];
+                let pack = assemble(&base, &placed, found, count);
+                if pack.metadata.token_count <= budget {
+                    return Some(pack);
+                }
+            }
+        }
+    }
+    None
 }
 
 /// An entry without a place, and what it costs, once that is known.
@@ -247,7 +303,11 @@ fn place(
                     break;
                 }
                 let Some(mut offer) = slot.take() else { continue };
-                let cost = offer.cost(base, scaled(share.text, budget), count) + usize::from(entries == 0) * HEADING;
+                let mut cost =
+                    offer.cost(base, scaled(share.text, budget), count) + usize::from(entries == 0) * HEADING;
+                if placed.is_empty() && cost > left {
+                    cost = offer.squeeze(base, left, count);
+                }
                 // The first entry of a section may exceed its share, not the budget.
                 let fits = cost <= left && (used == 0 || used + cost <= own);
                 if offer.entry.is_hollow() || !fits {
@@ -283,6 +343,20 @@ impl Offer {
             }
         }
         *self.cost.insert(count(&text) + JOINT)
+    }
+
+    /// Cuts the first entry of a pack as far as need be to fit, or not at all if it cannot; the tokens that it takes
+    /// then, with those of its heading.
+    fn squeeze(&mut self, base: &ContextPack, left: usize, count: &dyn Fn(&str) -> usize) -> usize {
+        for entry in self.entry.shorter(count) {
+            let mut offer = Self { entry, cost: None };
+            let cost = offer.cost(base, usize::MAX, count) + HEADING;
+            if cost <= left && !offer.entry.is_hollow() {
+                *self = offer;
+                return cost;
+            }
+        }
+        usize::MAX
     }
 }
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Account, Details, ForgeError, PageStart, Payload, RequestMetrics, Settings, ThreadListing, ThreadsPage, github,
-    gitlab,
+    Account, Details, ForgeError, Listed, PageStart, Payload, RequestMetrics, Settings, ThreadListing, ThreadsPage,
+    github, gitlab,
 };
 
 /// A list of issues and merge requests, read from one cursor.
@@ -119,7 +119,7 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
         match self {
             Self::GitLab(client) => client.labels(project).await,
             Self::GitHub(client) => client.labels(project).await,
@@ -130,7 +130,7 @@ impl Client {
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         match self {
             Self::GitLab(client) => client.milestones(project).await,
             Self::GitHub(client) => client.milestones(project).await,
@@ -144,6 +144,7 @@ impl Client {
     pub async fn threads_page(&self, project: &str, list: List, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         let mut page = self.page(project, list, from).await?;
         while page.threads.is_empty()
+            && page.unreadable.is_empty()
             && let Some(next) = page.next.take()
         {
             let mut more = self.page(project, list, &PageStart::Next(next)).await?;
@@ -172,14 +173,24 @@ impl Client {
         }
     }
 
-    /// Reads what hangs on an issue or merge request: discussions, what it closes, who approved it.
+    /// Reads what hangs on an issue or merge request: discussions, what it closes, who approved it. The answers may take
+    /// about so many bytes of memory.
     ///
     /// # Errors
-    /// [`ForgeError::NotFound`] if it was deleted since it was listed, and as every request may fail.
-    pub async fn details(&self, project: &str, listing: &ThreadListing) -> Result<Details, ForgeError> {
+    /// [`ForgeError::NotFound`] if it was deleted since it was listed, [`ForgeError::TooLarge`] if the answers take more,
+    /// and as every request may fail.
+    pub async fn details(&self, project: &str, listing: &ThreadListing, most: usize) -> Result<Details, ForgeError> {
         match self {
-            Self::GitLab(client) => client.details(project, listing).await,
-            Self::GitHub(client) => client.details(project, listing).await,
+            Self::GitLab(client) => client.within(most).details(project, listing).await,
+            Self::GitHub(client) => client.within(most).details(project, listing).await,
+        }
+    }
+
+    /// Begins to count what comes for a project, see [`MAX_RUN`](super::MAX_RUN).
+    pub fn begin_run(&self) {
+        match self {
+            Self::GitLab(client) => client.begin_run(),
+            Self::GitHub(client) => client.begin_run(),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::{
     error::Error as _,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -20,7 +21,13 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::{ForgeError, MAX_BODY, RequestMetrics, Settings, limiter::Limiter};
+use super::{
+    ForgeError, MAX_ANSWER, MAX_BODY, MAX_RUN, RequestMetrics, Settings,
+    json::{self, JsonError},
+    limiter::Limiter,
+    network::{self, Lookup, Network, PublicOnly},
+};
+use crate::git::address::AddressError;
 
 /// Most requests under way at once.
 const MAX_IN_FLIGHT: usize = 16;
@@ -32,6 +39,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(600);
 const UNTOLD_PAUSE: Duration = Duration::from_secs(60);
 /// Longest part of a forge's own explanation that is repeated in an error.
 const MAX_REASON: usize = 200;
+/// Bodies of more bytes are parsed where nobody else waits.
+const LARGE: usize = 1 << 20;
 
 /// Times that tests shorten.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +114,8 @@ pub(crate) struct Answer {
     pub(crate) time: Timestamp,
     /// Names this state of what was asked for, where the server tells.
     pub(crate) etag: Option<String>,
+    /// Of the body.
+    pub(crate) hash: u64,
 }
 
 /// What the headers of an answer say about paging.
@@ -156,6 +167,14 @@ fn link_query(header: &str, rel: &str) -> Option<String> {
 #[derive(Clone)]
 pub(crate) struct Http {
     inner: Arc<Inner>,
+    /// What the answers to this handle may take together; each by itself if nothing is said.
+    room: Option<Arc<Room>>,
+}
+
+/// Memory that answers may take.
+struct Room {
+    most: usize,
+    left: AtomicUsize,
 }
 
 struct Inner {
@@ -170,6 +189,8 @@ struct Inner {
     retried: AtomicU64,
     rate_limited: AtomicU64,
     waited_ms: AtomicU64,
+    /// Bytes that came since a run began, unpacked.
+    received: AtomicU64,
 }
 
 /// Why one attempt failed.
@@ -185,6 +206,16 @@ enum Failure {
 impl Http {
     /// A client that asks as the forge wants to be asked.
     pub(crate) fn new(settings: &Settings, dialect: &'static Dialect, tuning: Tuning) -> Result<Self, ForgeError> {
+        Self::resolving(settings, dialect, tuning, network::system())
+    }
+
+    /// Likewise, with another way to find the addresses of a host that must be public.
+    fn resolving(
+        settings: &Settings,
+        dialect: &'static Dialect,
+        tuning: Tuning,
+        lookup: Lookup,
+    ) -> Result<Self, ForgeError> {
         let base = checked_base(&settings.base_url)?;
         let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(dialect.accept))]);
         for &(name, value) in dialect.headers {
@@ -201,6 +232,12 @@ impl Http {
             .connect_timeout(tuning.connect)
             .read_timeout(tuning.silence)
             .timeout(tuning.total);
+        if let Network::Public(allowed) = &settings.network {
+            let resolver = PublicOnly::new(allowed.clone(), lookup);
+            resolver.check_literal(&base).map_err(|error| refused_address(&error))?;
+            // A proxy would look the host up itself.
+            builder = builder.no_proxy().dns_resolver(Arc::new(resolver));
+        }
         if is_loopback(&base) {
             builder = builder.no_proxy();
         } else if base.scheme() == "http" && settings.token.is_some() {
@@ -221,8 +258,24 @@ impl Http {
             retried: AtomicU64::new(0),
             rate_limited: AtomicU64::new(0),
             waited_ms: AtomicU64::new(0),
+            received: AtomicU64::new(0),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), room: None })
+    }
+
+    /// The same client, whose answers may together take about so many bytes of memory.
+    pub(crate) fn within(&self, most: usize) -> Self {
+        Self { inner: self.inner.clone(), room: Some(Arc::new(Room { most, left: AtomicUsize::new(most) })) }
+    }
+
+    /// Likewise, unless there is a bound already.
+    pub(crate) fn within_at_most(&self, most: usize) -> Self {
+        if self.room.is_some() { self.clone() } else { self.within(most) }
+    }
+
+    /// Begins to count what comes for a project.
+    pub(crate) fn begin_run(&self) {
+        self.inner.received.store(0, Relaxed);
     }
 
     /// Address of the server, without a query.
@@ -344,9 +397,9 @@ impl Http {
         let etag = text_header(&headers, ETAG.as_str()).map(str::to_owned);
         if status == StatusCode::NOT_MODIFIED {
             let (paging, json) = (Paging::of(&headers), Value::Null);
-            return Ok(Answer { url: shown(url), json, paging, time, etag });
+            return Ok(Answer { url: shown(url), json, paging, time, etag, hash: 0 });
         }
-        let body = match body(url, &mut response).await {
+        let body = match self.body(url, &mut response).await {
             // The headers tell enough.
             Err(_) if status == StatusCode::TOO_MANY_REQUESTS => Vec::new(),
             body => body?,
@@ -361,34 +414,76 @@ impl Http {
         }
         let malformed =
             |reason| Failure::Passing { error: ForgeError::Malformed { url: shown(url), reason }, pause: None };
-        let json: Value =
-            serde_json::from_slice(&body).map_err(|error| malformed(format!("no valid JSON, {error}")))?;
+        let mut hasher = DefaultHasher::new();
+        body.hash(&mut hasher);
+        let hash = hasher.finish();
+        let json = match self.parse(body).await {
+            Ok(json) => json,
+            Err(JsonError::Malformed(error)) => return Err(malformed(format!("no valid JSON, {error}"))),
+            Err(JsonError::TooHeavy) => return Err(self.too_heavy(url)),
+        };
         match (shape, &json) {
             (Shape::List, Value::Array(_)) | (Shape::Object, Value::Object(_)) => {}
             (Shape::List, _) => return Err(malformed("it is no JSON array".to_owned())),
             (Shape::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
         }
-        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time, etag })
+        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time, etag, hash })
     }
-}
 
-async fn body(url: &Url, response: &mut Response) -> Result<Vec<u8>, Failure> {
-    let too_large = || {
-        let what = format!("an answer of more than {} MiB", MAX_BODY >> 20);
-        Failure::Final(ForgeError::TooLarge { url: shown(url), what })
-    };
-    let announced = response.content_length().unwrap_or(0);
-    if announced > MAX_BODY as u64 {
-        return Err(too_large());
+    /// Memory that the next answer may take.
+    fn room(&self) -> usize {
+        self.room.as_ref().map_or(MAX_ANSWER, |room| room.left.load(Relaxed).min(MAX_ANSWER))
     }
-    let mut body = Vec::with_capacity(announced as usize);
-    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
-        if body.len() + chunk.len() > MAX_BODY {
+
+    fn too_heavy(&self, url: &Url) -> Failure {
+        let most = self.room.as_ref().map_or(MAX_ANSWER, |room| room.most.min(MAX_ANSWER));
+        let what = format!("answers that take more than {} MiB of memory", most >> 20);
+        Failure::Final(ForgeError::TooLarge { url: shown(url), what })
+    }
+
+    async fn parse(&self, body: Vec<u8>) -> Result<Value, JsonError> {
+        let room = self.room();
+        let parsed = if body.len() < LARGE {
+            json::parse(&body, room)
+        } else {
+            let parsing = tokio::task::spawn_blocking(move || json::parse(&body, room));
+            parsing.await.unwrap_or_else(|error| Err(JsonError::Malformed(error.to_string())))
+        };
+        let (json, weight) = parsed?;
+        if let Some(room) = &self.room {
+            // Several may have been parsed at once, each within what was left.
+            let taken = room.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(weight));
+            taken.map_err(|_| JsonError::TooHeavy)?;
+        }
+        Ok(json)
+    }
+
+    async fn body(&self, url: &Url, response: &mut Response) -> Result<Vec<u8>, Failure> {
+        // What is text on the wire is no less in memory.
+        let most = self.room().min(MAX_BODY);
+        let too_large = || match most < MAX_BODY {
+            true => self.too_heavy(url),
+            false => {
+                let what = format!("an answer of more than {} MiB", MAX_BODY >> 20);
+                Failure::Final(ForgeError::TooLarge { url: shown(url), what })
+            }
+        };
+        let announced = response.content_length().unwrap_or(0);
+        if announced > most as u64 {
             return Err(too_large());
         }
-        body.extend_from_slice(&chunk);
+        let mut body = Vec::with_capacity(announced as usize);
+        while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
+            if self.inner.received.fetch_add(chunk.len() as u64, Relaxed) > MAX_RUN {
+                return Err(Failure::Final(ForgeError::UsedUp { url: shown(url) }));
+            }
+            if body.len() + chunk.len() > most {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
     }
-    Ok(body)
 }
 
 /// What a status that is neither success nor passing means.
@@ -460,7 +555,34 @@ fn given_up(error: ForgeError, tried: u32) -> ForgeError {
     }
 }
 
+/// What whoever named the host is told, whatever there is at the address.
+fn refused_address(error: &AddressError) -> ForgeError {
+    ForgeError::Config(match error {
+        AddressError::NotPublic { host, address, kind } => format!(
+            "host '{host}' is at {address}, {kind}; if that is intended, name the host in allowed_hosts under \
+             [repositories] in the configuration"
+        ),
+        error => error.to_string(),
+    })
+}
+
+/// The refusal of an address among the causes of a failed request.
+fn address_error(error: &reqwest::Error) -> Option<&AddressError> {
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let within = inner.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref()?.downcast_ref());
+        if let Some(refused) = within.or_else(|| inner.downcast_ref()) {
+            return Some(refused);
+        }
+        cause = inner.source();
+    }
+    None
+}
+
 fn unreachable(url: &Url, error: &reqwest::Error) -> Failure {
+    if let Some(refused) = address_error(error) {
+        return Failure::Final(refused_address(refused));
+    }
     let reason = if error.is_timeout() { "it does not answer in time".to_owned() } else { root_cause(error) };
     Failure::Passing { error: ForgeError::Unreachable { url: shown(url), reason }, pause: None }
 }

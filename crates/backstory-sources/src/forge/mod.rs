@@ -5,7 +5,9 @@ mod client;
 pub mod github;
 pub mod gitlab;
 mod http;
+mod json;
 mod limiter;
+mod network;
 mod paging;
 mod parse;
 mod people;
@@ -22,7 +24,8 @@ use serde_json::Value;
 use url::Url;
 
 pub use client::{Client, List, token_wanted, web_url};
-pub use parse::{ParseError, origin_of_project, parse};
+pub use network::Network;
+pub use parse::{PARSERS, ParseError, origin_of_project, parse, parse_project};
 
 /// Retries of one request unless configured otherwise.
 pub const DEFAULT_RETRIES: u32 = 8;
@@ -30,8 +33,20 @@ pub const DEFAULT_RETRIES: u32 = 8;
 pub const DEFAULT_REQUESTS_PER_SECOND: u32 = 10;
 /// Most bytes of one answer, unpacked.
 pub const MAX_BODY: usize = 64 << 20;
-/// Most pages of one list.
-pub const MAX_PAGES: u32 = 100_000;
+/// Most memory that one answer may take once it is parsed, in bytes, about.
+pub const MAX_ANSWER: usize = 128 << 20;
+/// Most memory that the answers of one list, or all those about one issue or merge request, may take, in bytes, about.
+pub const MAX_LIST: usize = 128 << 20;
+/// The same of an issue or merge request that is read beside others; a larger one is read again by itself.
+pub const MAX_BESIDE_OTHERS: usize = 8 << 20;
+/// Most bytes that come from a forge while one project is read, unpacked.
+pub const MAX_RUN: u64 = 16 << 30;
+/// Most items on a page. A hundred are asked for.
+pub const MAX_PAGE_ITEMS: usize = 1_000;
+/// Most pages of a list of issues or merge requests.
+pub const MAX_PAGES: u32 = 20_000;
+/// Most pages of any other list, such as the discussions of an issue.
+pub const MAX_LIST_PAGES: u32 = 1_000;
 
 /// How to reach a forge.
 #[derive(Clone, Debug)]
@@ -46,13 +61,15 @@ pub struct Settings {
     pub retries: u32,
     /// Whether confidential issues and internal notes are read, as far as the token may see them.
     pub confidential: bool,
+    /// Which addresses it may have.
+    pub network: Network,
 }
 
 impl Settings {
-    /// Default limits for a forge, of which nothing confidential is read.
+    /// Default limits for a forge anywhere, of which nothing confidential is read.
     pub fn new(base_url: Url, token: Option<SecretString>) -> Self {
         let (requests_per_second, retries) = (DEFAULT_REQUESTS_PER_SECOND, DEFAULT_RETRIES);
-        Self { base_url, token, requests_per_second, retries, confidential: false }
+        Self { base_url, token, requests_per_second, retries, confidential: false, network: Network::Any }
     }
 }
 
@@ -136,6 +153,15 @@ pub enum ForgeError {
         /// What exceeds which limit.
         what: String,
     },
+    /// More came for one project than a sync reads.
+    #[error(
+        "{url} was not read, since more than {} GiB came from the forge for one project; what was read is kept, and the \
+         next sync goes on from there", MAX_RUN >> 30
+    )]
+    UsedUp {
+        /// What was asked for.
+        url: String,
+    },
     /// The settings make no sense.
     #[error("{0}")]
     Config(String),
@@ -145,6 +171,11 @@ impl ForgeError {
     /// Whether what was asked for is not there, or not for this token.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::Forbidden { .. })
+    }
+
+    /// Whether this says something of what was asked for alone, and nothing of the rest of the forge.
+    pub fn is_of_one_answer(&self) -> bool {
+        matches!(self, Self::TooLarge { .. } | Self::Malformed { .. })
     }
 }
 
@@ -184,6 +215,62 @@ pub struct Payload {
     pub json: Value,
 }
 
+/// Stands in a key for what cannot be told.
+pub const UNTOLD: &str = "?";
+
+/// An object of a forge that cannot be stored, since it does not say what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What it should be.
+    pub kind: ItemKind,
+    /// Its key, with [`UNTOLD`] for what cannot be told.
+    pub key: String,
+    /// Whether the key is whole.
+    pub has_key: bool,
+    /// Path of the field that is wrong.
+    pub field: String,
+    /// What is wrong with it.
+    pub reason: String,
+    /// Whether only some may see it.
+    pub confidential: bool,
+}
+
+impl Unreadable {
+    /// One whose key is known, or as much as `None` leaves of it.
+    pub(crate) fn new(kind: ItemKind, before: &str, rest: Option<&str>, field: &str, reason: &str) -> Self {
+        Self {
+            kind,
+            key: format!("{before}{}", rest.unwrap_or(UNTOLD)),
+            has_key: rest.is_some(),
+            field: field.to_owned(),
+            reason: reason.to_owned(),
+            confidential: false,
+        }
+    }
+}
+
+/// Objects of one kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// Those that can be stored.
+    pub payloads: Vec<Payload>,
+    /// The others.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Listed {
+    pub(crate) fn of(items: impl IntoIterator<Item = Result<Payload, Unreadable>>) -> Self {
+        let mut listed = Self::default();
+        for item in items {
+            match item {
+                Ok(payload) => listed.payloads.push(payload),
+                Err(unreadable) => listed.unreadable.push(unreadable),
+            }
+        }
+        listed
+    }
+}
+
 /// Where a listing of issues or merge requests begins or goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageStart {
@@ -205,8 +292,10 @@ pub struct Continuation(pub(crate) paging::Resume);
 /// A page of issues or merge requests in the order of (updated_at, id).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadsPage {
-    /// Those that may be read; empty only on the last page.
+    /// Those that may be read; empty only on the last page, or where there are some that cannot be.
     pub threads: Vec<ThreadListing>,
+    /// Those that cannot be told apart or put in order.
+    pub unreadable: Vec<Unreadable>,
     /// Numbers of confidential issues that are left out; none if such are read.
     pub confidential: Vec<u64>,
     /// Where the next page begins; `None` after the last.
@@ -250,6 +339,8 @@ pub struct Details {
     pub thread: Payload,
     /// All its discussions; a later reading replaces them all.
     pub discussions: Vec<Payload>,
+    /// Those of its discussions that cannot be told apart or say of nobody whether they may be seen.
+    pub unreadable: Vec<Unreadable>,
     /// Everybody met on the way.
     pub people: Vec<Payload>,
     /// Its labels.
@@ -258,6 +349,19 @@ pub struct Details {
     pub milestones: Vec<Payload>,
     /// How many internal notes it has, left out or not.
     pub internal_notes: u64,
+}
+
+impl Details {
+    /// How many of its discussions hold what people wrote: the others say what happened.
+    pub fn conversations(&self) -> u64 {
+        let is_written = |note: &Value| note["system"] != true;
+        let holds_text = |payload: &&Payload| {
+            ["notes", "comments"]
+                .iter()
+                .any(|list| payload.json[list].as_array().is_some_and(|of| of.iter().any(is_written)))
+        };
+        self.discussions.iter().filter(holds_text).count() as u64
+    }
 }
 
 /// What a client did so far.

@@ -7,13 +7,15 @@
 //! where a whole page shares one time are there pages 2, 3, … of such a list, and after each the page before is read
 //! again for what moved up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
+use rpds::HashTrieSetSync;
 use serde_json::Value;
 
 use super::{
-    Continuation, ForgeError, MAX_PAGES, ThreadListing, ThreadsPage,
+    Continuation, ForgeError, MAX_LIST, MAX_LIST_PAGES, MAX_PAGE_ITEMS, MAX_PAGES, ThreadListing, ThreadsPage,
+    Unreadable,
     http::{Answer, Http, Shape},
 };
 
@@ -25,8 +27,27 @@ pub(super) const PER_PAGE_TEXT: &str = "100";
 /// Where a listing goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
-    Keyset { since: Option<Timestamp>, cursor: String, pages: u32 },
+    Keyset { since: Option<Timestamp>, cursor: String, pages: u32, seen: Seen },
     Window(Window),
+}
+
+/// Hashes of the pages of a listing, so that one that goes in a circle is noticed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen(HashTrieSetSync<u64>);
+
+impl Seen {
+    /// Takes a page in that another follows.
+    pub(super) fn add(&mut self, answer_hash: u64, name: &str) -> Result<(), ForgeError> {
+        if self.0.contains(&answer_hash) {
+            return Err(goes_in_a_circle(name));
+        }
+        self.0.insert_mut(answer_hash);
+        Ok(())
+    }
+}
+
+fn goes_in_a_circle(name: &str) -> ForgeError {
+    malformed(name, "a page that was given before is given again as the next")
 }
 
 /// A page of the list of what was updated since some time.
@@ -38,6 +59,7 @@ pub(crate) struct Window {
     /// Items updated at `since` that earlier pages gave.
     seen: BTreeSet<u64>,
     pages: u32,
+    answers: Seen,
 }
 
 impl Window {
@@ -57,19 +79,24 @@ impl Window {
         let at_since = items.iter().filter(|listing| Some(listing.updated_at) == since).map(|listing| listing.id);
         let (page, mut seen) = if moves_on { (1, BTreeSet::new()) } else { (self.page + 1, self.seen) };
         seen.extend(at_since);
-        Self { since, page, seen, pages: self.pages + 1 }
+        // A window that begins where the one before ended may begin with the same page.
+        let answers = if moves_on { Seen::default() } else { self.answers };
+        Self { since, page, seen, pages: self.pages + 1, answers }
     }
 }
 
 /// A numbered page of a list.
 pub(super) struct NumberedPage {
     pub(super) items: Vec<ThreadListing>,
+    pub(super) unreadable: Vec<Unreadable>,
     /// Whether another page follows.
     pub(super) more: bool,
     /// Items on all pages, where the forge tells.
     pub(super) total: Option<u64>,
     pub(super) time: Timestamp,
     pub(super) etag: Option<String>,
+    /// Of the whole answer.
+    pub(super) hash: u64,
 }
 
 /// A list of issues, merge requests or both, those updated first first.
@@ -93,25 +120,33 @@ pub(super) async fn window(
     etag: Option<&str>,
 ) -> Result<ThreadsPage, ForgeError> {
     if window.pages >= MAX_PAGES {
-        return Err(too_many_pages(list.name()));
+        return Err(too_many_pages(list.name(), MAX_PAGES));
     }
-    let NumberedPage { mut items, more, total, time, etag } = list.numbered(window.since, window.page, etag).await?;
-    let moved_up = moved_up(list, &window).await?;
-    let next = window.clone().after(&[moved_up.as_slice(), &items].concat());
+    let numbered = list.numbered(window.since, window.page, etag).await?;
+    let NumberedPage { mut items, unreadable, more, total, time, etag, hash } = numbered;
+    let (moved_up, reread) = moved_up(list, &window).await?;
+    let mut next = window.clone().after(&[moved_up.as_slice(), &items].concat());
+    next.pages = next.pages.saturating_add(reread);
+    if more && next.since == window.since {
+        next.answers.add(hash, &list.name())?;
+    }
     let also_moved: BTreeSet<u64> = moved_up.iter().map(|listing| listing.id).collect();
     items.retain(|listing| !window.is_known(listing) && !also_moved.contains(&listing.id));
     items.splice(0..0, moved_up);
     let is_first = window == Window::at(window.since);
     let page = page_of(items, more.then_some(Resume::Window(next)), total.filter(|_| is_first), time);
-    Ok(ThreadsPage { etag: etag.filter(|_| is_first && !more), ..page })
+    Ok(ThreadsPage { unreadable, etag: etag.filter(|_| is_first && !more), ..page })
 }
 
 /// Items not seen that stood on this page of the window and have moved to one before it, because others changed
-/// and left the list. It is read after this page, so that nothing can slip through between the two.
-async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<Vec<ThreadListing>, ForgeError> {
+/// and left the list, and how many pages were read for that. They are read after this page, so that nothing can slip
+/// through between the two.
+async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<(Vec<ThreadListing>, u32), ForgeError> {
     let mut found: Vec<ThreadListing> = Vec::new();
+    let mut reread = 0;
     for page in (1..window.page).rev() {
         let items = list.numbered(window.since, page, None).await?.items;
+        reread += 1;
         let begins_known = items.first().is_some_and(|first| window.is_known(first));
         let ids: BTreeSet<u64> = found.iter().map(|listing| listing.id).collect();
         let new = items.into_iter().filter(|listing| !window.is_known(listing) && !ids.contains(&listing.id));
@@ -120,7 +155,7 @@ async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<Vec<Thread
             break;
         }
     }
-    Ok(found)
+    Ok((found, reread))
 }
 
 pub(super) fn page_of(
@@ -130,23 +165,26 @@ pub(super) fn page_of(
     forge_time: Timestamp,
 ) -> ThreadsPage {
     let next = next.map(Continuation);
-    ThreadsPage { threads: items, confidential: vec![], next, total, forge_time, etag: None }
+    ThreadsPage { threads: items, unreadable: vec![], confidential: vec![], next, total, forge_time, etag: None }
 }
 
 /// All items of a list, page by page.
 pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
+    let http = http.within_at_most(MAX_LIST);
     let mut items = Vec::new();
+    let mut seen = HashSet::new();
     let mut page: u32 = 1;
     loop {
         let number = page.to_string();
         let query = [more, &[("per_page", PER_PAGE_TEXT), ("page", number.as_str())]].concat();
         let mut answer = http.get(path, &query, Shape::List).await?;
-        let found = take_items(&mut answer.json);
+        let found = take_items(&mut answer)?;
         let next = next_page(&answer, page, found.len())?;
         items.extend(found);
         match next {
-            Some(next) if next <= MAX_PAGES => page = next,
-            Some(_) => return Err(too_many_pages(answer.url)),
+            Some(_) if !seen.insert(answer.hash) => return Err(goes_in_a_circle(&answer.url)),
+            Some(next) if next <= MAX_LIST_PAGES => page = next,
+            Some(_) => return Err(too_many_pages(answer.url, MAX_LIST_PAGES)),
             None => return Ok(items),
         }
     }
@@ -174,17 +212,36 @@ pub(super) fn next_page(answer: &Answer, page: u32, items: usize) -> Result<Opti
     }
 }
 
-pub(super) fn take_items(json: &mut Value) -> Vec<Value> {
-    match json.take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
+pub(super) fn take_items(answer: &mut Answer) -> Result<Vec<Value>, ForgeError> {
+    match answer.json.take() {
+        Value::Array(items) if items.len() > MAX_PAGE_ITEMS => {
+            let what = format!("it gives {} items on a page, and was asked for {PER_PAGE}", items.len());
+            Err(malformed(&answer.url, what))
+        }
+        Value::Array(items) => Ok(items),
+        _ => Ok(Vec::new()),
     }
+}
+
+/// The items of a page of issues or merge requests: those that can be told apart and put in order, and the others.
+pub(super) fn listings(
+    items: Vec<Value>,
+    listing: impl Fn(Value) -> Result<ThreadListing, Unreadable>,
+) -> (Vec<ThreadListing>, Vec<Unreadable>) {
+    let (mut found, mut unreadable) = (Vec::with_capacity(items.len()), Vec::new());
+    for item in items {
+        match listing(item) {
+            Ok(listing) => found.push(listing),
+            Err(wrong) => unreadable.push(wrong),
+        }
+    }
+    (found, unreadable)
 }
 
 pub(super) fn malformed(url: &str, reason: impl Into<String>) -> ForgeError {
     ForgeError::Malformed { url: url.to_owned(), reason: reason.into() }
 }
 
-pub(super) fn too_many_pages(url: String) -> ForgeError {
-    ForgeError::TooLarge { url, what: format!("a list of more than {MAX_PAGES} pages") }
+pub(super) fn too_many_pages(url: String, most: u32) -> ForgeError {
+    ForgeError::TooLarge { url, what: format!("a list of more than {most} pages") }
 }

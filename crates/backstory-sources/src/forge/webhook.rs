@@ -19,6 +19,8 @@ pub const MAX_PAYLOAD: usize = 10 << 20;
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 /// What GitLab's signing tokens begin with; the key in base64 follows.
 const SIGNING_TOKEN: &str = "whsec_";
+/// Bytes of a signature.
+const SIGNATURE: usize = 32;
 /// Longest id of a delivery that is kept as it is.
 const MAX_ID: usize = 200;
 
@@ -79,30 +81,46 @@ pub fn is_genuine(forge: Forge, secret: &SecretString, headers: &HeaderMap, body
     }
 }
 
+/// Whether the headers of a webhook are those of a genuine one, as far as can be told without its body: GitLab's secret
+/// stands there, of a signature only whether there is one.
+pub fn may_be_genuine(forge: Forge, secret: &SecretString, headers: &HeaderMap, now: Timestamp) -> bool {
+    match forge {
+        _ if secret.expose_secret().is_empty() => false,
+        Forge::GitHub => signature(headers).is_some_and(|signature| signature.len() == SIGNATURE),
+        Forge::GitLab if secret.expose_secret().starts_with(SIGNING_TOKEN) => signed_now(headers, now).is_some(),
+        Forge::GitLab => is_genuine(forge, secret, headers, &[], now),
+    }
+}
+
 /// GitHub: HMAC-SHA256 of the body, in hexadecimal digits.
 fn is_signed(secret: &str, headers: &HeaderMap, body: &[u8]) -> bool {
-    let signature = header(headers, "x-hub-signature-256").and_then(|value| value.strip_prefix("sha256="));
-    let Some(signature) = signature.and_then(bytes_of_hex) else { return false };
+    let Some(signature) = signature(headers) else { return false };
     hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), body, &signature).is_ok()
+}
+
+fn signature(headers: &HeaderMap) -> Option<Vec<u8>> {
+    bytes_of_hex(header(headers, "x-hub-signature-256")?.strip_prefix("sha256=")?)
 }
 
 /// GitLab: HMAC-SHA256 of id, time and body. Several signatures may stand there while the key is being changed.
 fn is_signed_with_time(key: &str, headers: &HeaderMap, body: &[u8], now: Timestamp) -> bool {
-    let signed =
-        (header(headers, "webhook-id"), header(headers, "webhook-timestamp"), header(headers, "webhook-signature"));
-    let ((Some(id), Some(time), Some(signatures)), Ok(key)) = (signed, BASE64_STANDARD.decode(key)) else {
+    let (Some((id, time, signatures)), Ok(key)) = (signed_now(headers, now), BASE64_STANDARD.decode(key)) else {
         return false;
     };
-    let at = time.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    if at.is_none_or(|at| now.duration_since(at).abs() > TOLERANCE) {
-        return false;
-    }
     let message = [id.as_bytes(), b".", time.as_bytes(), b".", body].concat();
     let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
     signatures
         .split(' ')
         .filter_map(|signature| BASE64_STANDARD.decode(signature.strip_prefix("v1,")?).ok())
         .any(|signature| hmac::verify(&key, &message, &signature).is_ok())
+}
+
+/// Id, time and signatures of a GitLab's delivery, unless it is an old one.
+fn signed_now(headers: &HeaderMap, now: Timestamp) -> Option<(&str, &str, &str)> {
+    let time = header(headers, "webhook-timestamp")?;
+    let at = Timestamp::from_second(time.parse().ok()?).ok()?;
+    let is_new = now.duration_since(at).abs() <= TOLERANCE;
+    is_new.then_some((header(headers, "webhook-id")?, time, header(headers, "webhook-signature")?))
 }
 
 /// Whether two texts are the same, however long they are.
@@ -267,6 +285,26 @@ mod tests {
         };
         assert!(at(1_614_265_330 + 300) && at(1_614_265_330 - 300));
         assert!(!at(1_614_265_330 + 301) && !at(1_614_265_330 - 301));
+    }
+
+    #[test]
+    fn headers_tell_before_the_body_what_cannot_be_genuine() {
+        let now = Timestamp::from_second(1_614_265_330).unwrap();
+        let may = |forge, secret: &str, pairs: &[(&'static str, &str)]| {
+            may_be_genuine(forge, &secret.into(), &headers(pairs), now)
+        };
+        let digits = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+        assert!(may(Forge::GitHub, "any", &[("x-hub-signature-256", &format!("sha256={digits}"))]));
+        for wrong in [String::new(), digits.to_owned(), "sha256=".to_owned(), format!("sha256={}", &digits[2..])] {
+            assert!(!may(Forge::GitHub, "any", &[("x-hub-signature-256", &wrong)]), "{wrong}");
+        }
+        assert!(!may(Forge::GitHub, "any", &[]));
+        assert!(may(Forge::GitLab, "s3cret", &[("x-gitlab-token", "s3cret")]));
+        assert!(!may(Forge::GitLab, "s3cret", &[("x-gitlab-token", "s3cre")]));
+        assert!(!may(Forge::GitLab, "", &[("x-gitlab-token", "")]));
+        let signed = |time| [("webhook-id", "a"), ("webhook-timestamp", time), ("webhook-signature", "v1,AAAA")];
+        assert!(may(Forge::GitLab, "whsec_AAAA", &signed("1614265330")));
+        assert!(!may(Forge::GitLab, "whsec_AAAA", &signed("1614260000")));
     }
 
     fn changed(forge: Forge, event: &str, json: &Value) -> Option<Changed> {

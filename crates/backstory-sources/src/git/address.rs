@@ -210,6 +210,12 @@ impl Remote {
         self.scheme == Scheme::Https || self.scheme == Scheme::Http && self.allowed
     }
 
+    /// Whether it is reached by the same scheme, at the same host and port as a URL.
+    pub fn is_at(&self, url: &str) -> bool {
+        let (Ok(own), Ok(url)) = (Url::parse(&self.origin()), Url::parse(url)) else { return false };
+        self.scheme != Scheme::Ssh && own.origin() == url.origin()
+    }
+
     /// `scheme://host:port/`, which is where a token is sent and nowhere else.
     pub(super) fn origin(&self) -> String {
         let scheme = if self.scheme == Scheme::Https { "https" } else { "http" };
@@ -346,15 +352,23 @@ fn checked(
         let text = format!("it has {} addresses", remote.resolved.len());
         return Err(unresolved(io::Error::other(text)));
     }
+    check_public(&host, &remote.resolved, allowed)?;
     remote.allowed = allowed.allows(&host);
-    if !remote.allowed {
-        for address in &remote.resolved {
-            if let Some(kind) = not_public(*address) {
-                return Err(AddressError::NotPublic { host, address: *address, kind });
-            }
-        }
-    }
     Ok(Address::Remote(remote))
+}
+
+/// Refuses a host of which one address is not public, unless the host is allowed by name.
+///
+/// # Errors
+/// Which address, and what kind of address it is.
+pub fn check_public(host: &str, addresses: &[IpAddr], allowed: &AllowedHosts) -> Result<(), AddressError> {
+    let found = addresses.iter().find_map(|address| Some((*address, not_public(*address)?)));
+    match found {
+        Some((address, kind)) if !allowed.allows(host) => {
+            Err(AddressError::NotPublic { host: plain_host(host), address, kind })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What kind of address it is if it is not one of the public network.

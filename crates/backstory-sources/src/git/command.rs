@@ -1,14 +1,15 @@
 //! The `git` command: no hooks, templates, prompts, user configuration, redirects or submodules, within limits.
 //!
 //! Whatever configures a command is handed over in its environment, which only the same user can read; arguments can be
-//! read by everybody on the machine. A command runs in a process group of its own, so that what it starts ends with it.
+//! read by everybody on the machine. A command runs in a process group of its own, so that what it starts ends with it,
+//! with a limit of memory, and it ends with this process ([`child`](super::child)).
 
 use std::{
     ffi::{OsStr, OsString},
     fmt,
     io::{self, Read, Write},
     os::unix::process::CommandExt,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -21,6 +22,8 @@ use std::{
 
 use tempfile::NamedTempFile;
 
+use super::child;
+
 mod process;
 
 pub use process::{Killer, Process};
@@ -29,6 +32,8 @@ pub use process::{Killer, Process};
 pub const MIN_VERSION: (u32, u32) = (2, 39);
 /// Where git and what it starts are looked for, unless the caller says otherwise.
 pub const DEFAULT_SEARCH_PATH: &str = "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin";
+/// Most bytes of data that a command may have, unless it is given less.
+pub const MAX_MEMORY: u64 = 2 << 30;
 /// How often a running command is looked after.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// How long `git version` may take.
@@ -62,12 +67,20 @@ pub enum GitError {
         stderr: String,
     },
     /// It took too long and was ended.
-    #[error("git {command} was ended after {} seconds; raise the time limit if the repository is that large", limit.as_secs())]
+    #[error("git {command} was ended after {} seconds, the longest it may take", limit.as_secs())]
     TimedOut {
         /// The subcommand.
         command: String,
         /// The limit.
         limit: Duration,
+    },
+    /// It asked for more memory than it may have.
+    #[error("git {command} needs more than the {} MB of memory that it may have", limit / 1_000_000)]
+    OutOfMemory {
+        /// The subcommand.
+        command: String,
+        /// The limit in bytes.
+        limit: u64,
     },
     /// It wrote more than it may and was ended.
     #[error("git {command} was ended: it wrote more than {limit} bytes")]
@@ -135,11 +148,14 @@ pub struct GitSettings {
     pub search_path: OsString,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
+    /// A program that calls [`become_git`](child::become_git) before it does anything else. Without one, commands have a
+    /// limit of time only, and outlive this process if it is killed.
+    pub child: Option<PathBuf>,
 }
 
 impl Default for GitSettings {
     fn default() -> Self {
-        Self { program: "git".into(), search_path: DEFAULT_SEARCH_PATH.into(), ssh_agent: None }
+        Self { program: "git".into(), search_path: DEFAULT_SEARCH_PATH.into(), ssh_agent: None, child: None }
     }
 }
 
@@ -180,14 +196,22 @@ impl Reach {
     }
 }
 
+/// What bounds the memory of every command, also of those that git starts in a repository of this machine: windows into
+/// packs, and files that are never held whole or compared line by line.
+const BOUNDS: [(&str, &str); 4] = [
+    ("core.packedGitWindowSize", "32m"),
+    ("core.packedGitLimit", "256m"),
+    ("core.bigFileThreshold", "8m"),
+    ("pack.windowMemory", "128m"),
+];
+
 /// Configuration of every command.
-const HARDENING: [(&str, &str); 25] = [
+const HARDENING: [(&str, &str); 24] = [
     ("safe.directory", "*"),
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.excludesFile", "/dev/null"),
-    ("core.bigFileThreshold", "64m"),
     ("credential.helper", ""),
     ("init.templateDir", ""),
     ("protocol.allow", "never"),
@@ -228,10 +252,16 @@ impl Git {
     ///
     /// # Errors
     /// If it is missing or older than [`MIN_VERSION`].
-    pub fn find(settings: GitSettings) -> Result<Self, GitError> {
+    pub fn find(mut settings: GitSettings) -> Result<Self, GitError> {
         let io = |source| GitError::Io { command: "version".to_owned(), source };
         let mut for_local = NamedTempFile::new().map_err(io)?;
-        for_local.write_all(b"[safe]\n\tdirectory = *\n").map_err(io)?;
+        let bounds = BOUNDS.iter().filter_map(|(key, value)| Some((key.split_once('.')?, value)));
+        let bounds: String =
+            bounds.map(|((section, key), value)| format!("[{section}]\n\t{key} = {value}\n")).collect();
+        // The sparse algorithm goes into each directory as often as it occurs, which may be without end.
+        write!(for_local, "[safe]\n\tdirectory = *\n[pack]\n\tuseSparse = false\n{bounds}").map_err(io)?;
+        // Run as it is: whether there is such a program is what is to be found out.
+        let child = settings.child.take();
         let mut git = Self { settings, version: MIN_VERSION, for_local: Arc::new(for_local) };
         let limits = Limits { time: VERSION_TIME, output: 4096 };
         let output = git.command(None, Reach::Nothing, "version").run(limits, &Cancel::default())?;
@@ -239,6 +269,7 @@ impl Git {
         git.version = parse_version(&found)
             .filter(|version| *version >= MIN_VERSION)
             .ok_or(GitError::TooOld { found: found.chars().take(80).collect() })?;
+        git.settings.child = child;
         Ok(git)
     }
 
@@ -250,8 +281,7 @@ impl Git {
     /// A command, hardened, in the given bare repository or in none.
     pub fn command(&self, repository: Option<&Path>, reach: Reach, name: &str) -> GitCommand {
         let mut command = Command::new(&self.settings.program);
-        command.env_clear().process_group(0).current_dir("/");
-        command.env("PATH", &self.settings.search_path);
+        command.env_clear().env("PATH", &self.settings.search_path);
         let global = if reach == Reach::Local { self.for_local.path() } else { Path::new("/dev/null") };
         command.env("GIT_CONFIG_GLOBAL", global);
         for (key, value) in [
@@ -279,8 +309,10 @@ impl Git {
             command.env("GIT_DIR", std::path::absolute(repository).unwrap_or_default());
         }
         command.arg(name);
-        let mut command = GitCommand { command, name: name.to_owned(), configured: 0, secrets: Vec::new() };
-        for (key, value) in HARDENING {
+        let child = self.settings.child.clone();
+        let name = name.to_owned();
+        let mut command = GitCommand { command, child, memory: MAX_MEMORY, name, configured: 0, secrets: Vec::new() };
+        for (key, value) in HARDENING.iter().chain(&BOUNDS).copied() {
             command = command.config(key, value);
         }
         for fault in TOLERATED {
@@ -298,6 +330,8 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 /// A command that has not started yet.
 pub struct GitCommand {
     command: Command,
+    child: Option<PathBuf>,
+    memory: u64,
     name: String,
     configured: usize,
     secrets: Vec<String>,
@@ -339,6 +373,13 @@ impl GitCommand {
         self.command.env(format!("GIT_CONFIG_KEY_{at}"), key);
         self.command.env(format!("GIT_CONFIG_VALUE_{at}"), value);
         self.command.env("GIT_CONFIG_COUNT", self.configured.to_string());
+        self
+    }
+
+    /// Sets the most bytes of data that it may have, instead of [`MAX_MEMORY`].
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
         self
     }
 
@@ -430,13 +471,15 @@ impl GitCommand {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn spawn(mut self) -> Result<Process, GitError> {
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = self.command.spawn().map_err(|source| GitError::Missing {
-            program: self.command.get_program().to_string_lossy().into_owned(),
-            source,
-        })?;
-        Ok(Process::new(child, self.name, self.secrets))
+    pub fn spawn(self) -> Result<Process, GitError> {
+        let program = self.command.get_program().to_string_lossy().into_owned();
+        let mut command = match &self.child {
+            Some(child) => child::bounded(child, &self.command, self.memory),
+            None => self.command,
+        };
+        command.process_group(0).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = child::start(command).map_err(|source| GitError::Missing { program, source })?;
+        Ok(Process::new(started, self.name, self.memory, self.secrets))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Commit and tag objects as git stores them.
 
-use std::borrow::Cow;
-
 use backstory_model::commit::{Sha, Signature};
 use encoding_rs::Encoding;
 use jiff::Timestamp;
@@ -26,6 +24,32 @@ pub(super) struct CommitObject {
 pub(super) struct TagObject {
     pub(super) tagger: Option<Signature>,
     pub(super) message: String,
+}
+
+/// What hangs a commit into history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CommitLinks {
+    pub(super) tree: Sha,
+    pub(super) parents: Vec<Sha>,
+    /// When it was made, in seconds since the epoch; 0 if it does not say.
+    pub(super) at: i64,
+}
+
+/// Reads what hangs a commit into history; `None` if it names no tree. People and dates may be written in any way.
+pub(super) fn parse_links(object: &[u8]) -> Option<CommitLinks> {
+    let (header, _) = split(object);
+    let mut links =
+        CommitLinks { tree: Sha::from_hex(header.strip_prefix(b"tree ")?.get(..40)?)?, parents: vec![], at: 0 };
+    for line in header.split(|b| *b == b'\n').skip(1) {
+        if let Some(hex) = line.strip_prefix(b"parent ") {
+            links.parents.extend(Sha::from_hex(hex).filter(|_| links.parents.len() < MAX_PARENTS));
+        } else if let Some(rest) = line.strip_prefix(b"committer ") {
+            links.at =
+                date(rest).split_ascii_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default();
+            break;
+        }
+    }
+    Some(links)
 }
 
 /// Reads a commit; `None` if it names no tree. Anything else that is missing is taken for empty, as git takes it.
@@ -106,9 +130,7 @@ fn signature(line: &[u8], encoding: Option<&'static Encoding>) -> Signature {
     };
     let close = rest.iter().position(|b| *b == b'>').unwrap_or(rest.len());
     let email = &rest[..close];
-    let after = rest.iter().rposition(|b| *b == b'>').map_or(&b""[..], |at| &rest[at + 1..]);
-    let date = std::str::from_utf8(after).map_or(Cow::Borrowed(""), Cow::Borrowed);
-    let mut words = date.split_ascii_whitespace();
+    let mut words = date(rest).split_ascii_whitespace();
     let seconds = words.next().and_then(|word| word.parse::<i64>().ok()).unwrap_or_default();
     let offset_minutes = words.next().and_then(offset).unwrap_or_default();
     Signature {
@@ -117,6 +139,12 @@ fn signature(line: &[u8], encoding: Option<&'static Encoding>) -> Signature {
         at: Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH),
         offset_minutes,
     }
+}
+
+/// What stands behind the address of a signature.
+fn date(line: &[u8]) -> &str {
+    let after = line.iter().rposition(|b| *b == b'>').map_or(&b""[..], |at| &line[at + 1..]);
+    std::str::from_utf8(after).unwrap_or_default()
 }
 
 /// Minutes of `+hhmm`; `None` if it is something else or more than a day.
@@ -170,6 +198,22 @@ mod tests {
     }
 
     #[test]
+    fn links_are_read_whatever_people_are_called() {
+        let parent = Sha::from_hex(b"4101de3daf91c6d35b92395a72bf84132ef48f7c").unwrap();
+        for (people, at) in [
+            ("author A <a@x> 1 +0000\ncommitter B <b@x> 2 +0000\n", 2),
+            ("author A\ncommitter B\n", 0),
+            ("author A <a@x> 99999999999999999999999 +0000\ncommitter B <b@x> 99999999999999999999999 +0000\n", 0),
+            ("", 0),
+        ] {
+            let object = format!("tree {TREE}\nparent {parent}\n{people}\nMessage\nparent {TREE}\n");
+            let links = CommitLinks { tree: TREE.parse().unwrap(), parents: vec![parent], at };
+            assert_eq!(parse_links(object.as_bytes()), Some(links), "{people}");
+        }
+        assert_eq!(parse_links(b"parent 4101de3daf91c6d35b92395a72bf84132ef48f7c\n\n"), None);
+    }
+
+    #[test]
     fn signatures_of_keys_and_extra_headers_are_passed_over() {
         let object =
             b"parent 4101de3daf91c6d35b92395a72bf84132ef48f7c\nauthor A <a@x> 1 +0000\ncommitter B <b@x> 2 +0000\n\
@@ -199,6 +243,7 @@ mod tests {
             let _ = parse_commit(&object);
             let _ = parse_commit(&[b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor ", &object[..]].concat());
             let _ = parse_tag(&object);
+            let _ = parse_links(&object);
         }
     }
 }

@@ -21,6 +21,7 @@ pub struct CommitGraph {
     /// Every commit, parents first.
     pub order: Vec<Sha>,
     parents: HashMap<Sha, Vec<Sha>>,
+    corrected: HashMap<Sha, i64>,
 }
 
 impl CommitGraph {
@@ -34,18 +35,34 @@ impl CommitGraph {
             "--topo-order",
             "--reverse",
             "--parents",
+            "--timestamp",
             "--stdin",
         ]);
         let output = list.run_with(input.into_bytes(), Limits { time: TIME, output: MAX_OUTPUT }, cancel)?;
         let mut graph = Self::default();
         for line in output.split(|byte| *byte == b'\n') {
-            let mut names = line.split(|byte| *byte == b' ').filter_map(Sha::from_hex);
+            let mut words = line.split(|byte| *byte == b' ');
+            let time = words.next().and_then(|time| std::str::from_utf8(time).ok()?.parse().ok()).unwrap_or(0);
+            let mut names = words.filter_map(Sha::from_hex);
             if let Some(commit) = names.next() {
-                graph.order.push(commit);
-                graph.parents.insert(commit, names.collect());
+                graph.add(commit, time, names.collect());
             }
         }
         Ok(graph)
+    }
+
+    /// Adds a commit whose parents were added before, and when it was made, in seconds.
+    fn add(&mut self, commit: Sha, time: i64, parents: Vec<Sha>) {
+        let latest = parents.iter().filter_map(|parent| self.corrected.get(parent)).max();
+        self.corrected.insert(commit, latest.map_or(time, |latest| time.max(latest.saturating_add(1))));
+        self.order.push(commit);
+        self.parents.insert(commit, parents);
+    }
+
+    /// When a commit was made, in seconds, or a second after the latest of its parents if that is later: so it is always
+    /// later than that of any ancestor, whatever the clocks said. What is left out with [`Self::keep`] still counts.
+    pub fn corrected_time(&self, commit: Sha) -> Option<i64> {
+        self.corrected.get(&commit).copied()
     }
 
     /// The newest of the commits that the tips reach, at most `count`, in git's own order: by the time at which they were
@@ -71,6 +88,7 @@ impl CommitGraph {
     pub fn keep(&mut self, commits: &HashSet<Sha>) {
         self.order.retain(|commit| commits.contains(commit));
         self.parents.retain(|commit, _| commits.contains(commit));
+        self.corrected.retain(|commit, _| commits.contains(commit));
     }
 
     /// Whether the commit is among them.
@@ -161,5 +179,19 @@ mod tests {
         assert_eq!(brought.len(), 2);
         assert_eq!(brought[&outer], sorted(vec![one, inner, two]));
         assert_eq!(brought[&inner], [nested]);
+    }
+
+    #[test]
+    fn corrected_times_follow_ancestry_whatever_the_clocks_say() {
+        let name = |digit: char| Sha::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
+        let [root, same, early, other, merge] = ['1', '2', '3', '4', '5'].map(name);
+        let mut graph = CommitGraph::default();
+        graph.add(root, 100, vec![]);
+        graph.add(same, 100, vec![root]);
+        graph.add(early, 50, vec![same]);
+        graph.add(other, 400, vec![root]);
+        graph.add(merge, 300, vec![early, other]);
+        let times: Vec<_> = graph.order.iter().map(|commit| graph.corrected_time(*commit).unwrap()).collect();
+        assert_eq!(times, [100, 101, 102, 400, 401]);
     }
 }

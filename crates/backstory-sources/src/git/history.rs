@@ -3,7 +3,8 @@
 //! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of its
 //! own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The batches
 //! come out in the order of the list. Only a few are under way at a time, so memory does not depend on how long the
-//! history is.
+//! history is. What a commit has to compare is counted in process before git is asked to ([`load`](super::load)): where that
+//! is too much, or git fails or takes too long, the commit comes without it and says so ([`Commit::incomplete`]).
 //!
 //! The changes are git's own (`-M` with its default similarity and limit). Lines are counted in the patches, whose one
 //! line of context makes git find the same lines as `--numstat` does; the patches also hold the words that are touched.
@@ -30,6 +31,7 @@ use backstory_model::{
 
 use super::command::{Cancel, Git, GitError, Killer, Process, Reach};
 
+mod asked;
 mod identifiers;
 mod stream;
 mod worker;
@@ -76,7 +78,7 @@ pub enum HistoryError {
         what: &'static str,
     },
     /// Nothing came for too long.
-    #[error("no commit came for {} seconds; raise the time limit if single commits are that large", limit.as_secs())]
+    #[error("no commit came for {} seconds; the machine may be too busy: try again", limit.as_secs())]
     Stalled {
         /// The limit.
         limit: Duration,
@@ -110,6 +112,8 @@ pub struct HistoryOptions {
     pub mailmap: Option<Mailmap>,
     /// Longest to wait for the next commits.
     pub quiet: Duration,
+    /// Longest that git may work on one commit; then that comes without what is in its files.
+    pub commit_time: Duration,
 }
 
 impl Default for HistoryOptions {
@@ -119,6 +123,7 @@ impl Default for HistoryOptions {
             identifiers: 200,
             mailmap: None,
             quiet: Duration::from_mins(10),
+            commit_time: Duration::from_mins(2),
         }
     }
 }
@@ -134,6 +139,7 @@ struct Shared {
     git: Git,
     clone: PathBuf,
     identifiers: usize,
+    commit_time: Duration,
     work: Arc<Mutex<Receiver<Batch>>>,
     done: mpsc::Sender<Done>,
     processes: Processes,
@@ -154,6 +160,7 @@ pub struct History {
     threads: Vec<JoinHandle<()>>,
     mailmap: Option<Mailmap>,
     quiet: Duration,
+    commit_time: Duration,
     cancel: Cancel,
     failed: bool,
 }
@@ -175,7 +182,11 @@ pub fn history(
     let open = |error: git2::Error| HistoryError::Open { path: clone.to_owned(), said: error.message().to_owned() };
     let repository = git2::Repository::open_bare(clone).map_err(open)?;
     let mut input: Vec<String> = wanted.tips.iter().map(Sha::to_string).collect();
-    let there = |sha: &&Sha| git2::Oid::from_bytes(sha.as_bytes()).is_ok_and(|id| repository.find_commit(id).is_ok());
+    let odb = repository.odb().map_err(open)?;
+    let there = |sha: &&Sha| {
+        let header = git2::Oid::from_bytes(sha.as_bytes()).and_then(|id| odb.read_header(id));
+        header.is_ok_and(|(_, kind)| kind == git2::ObjectType::Commit)
+    };
     input.extend(wanted.except.iter().filter(there).map(|sha| format!("^{sha}")));
     input.sort_unstable();
     input.dedup();
@@ -191,6 +202,7 @@ pub fn history(
         git: git.clone(),
         clone: clone.to_owned(),
         identifiers: options.identifiers,
+        commit_time: options.commit_time,
         work: Arc::new(Mutex::new(work)),
         done: done_sender,
         processes: processes.clone(),
@@ -221,6 +233,7 @@ pub fn history(
         threads,
         mailmap: options.mailmap,
         quiet: options.quiet,
+        commit_time: options.commit_time,
         cancel: cancel.clone(),
         failed: false,
     })
@@ -269,6 +282,7 @@ impl History {
             if self.cancel.is_cancelled() {
                 return Err(HistoryError::Cancelled);
             }
+            self.processes.end_overdue(self.commit_time);
             match self.done.recv_timeout(WATCH_INTERVAL) {
                 Ok((at, batch)) => drop(self.waiting.insert(at, batch)),
                 // Errors of the list come last: what was listed before them is good.
@@ -347,9 +361,17 @@ struct Processes(Arc<Mutex<Running>>);
 
 #[derive(Default)]
 struct Running {
-    killers: HashMap<u64, Killer>,
+    known: HashMap<u64, RunningProcess>,
     next: u64,
     over: bool,
+}
+
+/// What is known of a process.
+struct RunningProcess {
+    killer: Killer,
+    /// Since when it has been waited for.
+    since: Option<Instant>,
+    is_overdue: bool,
 }
 
 /// A process that is known to [`Processes`] while it lives.
@@ -364,7 +386,7 @@ impl Processes {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = running.next;
         running.next += 1;
-        running.killers.insert(key, process.killer());
+        running.known.insert(key, RunningProcess { killer: process.killer(), since: None, is_overdue: false });
         if running.over {
             process.killer().kill();
         }
@@ -374,7 +396,16 @@ impl Processes {
     fn kill_all(&self) {
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         running.over = true;
-        running.killers.values().for_each(|killer| killer.kill());
+        running.known.values().for_each(|of| of.killer.kill());
+    }
+
+    /// Ends those that have been waited for longer than that.
+    fn end_overdue(&self, limit: Duration) {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for of in running.known.values_mut().filter(|of| of.since.is_some_and(|since| since.elapsed() > limit)) {
+            of.is_overdue = true;
+            of.killer.kill();
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -390,7 +421,28 @@ impl Watched {
     }
 
     fn forget(&self) {
-        self.processes.0.lock().unwrap_or_else(PoisonError::into_inner).killers.remove(&self.key);
+        self.processes.0.lock().unwrap_or_else(PoisonError::into_inner).known.remove(&self.key);
+    }
+
+    /// Waits for the result of something; the process is ended if that takes too long.
+    fn wait_for<T>(&self, result: impl FnOnce() -> T) -> T {
+        self.set_since(Some(Instant::now()));
+        let result = result();
+        self.set_since(None);
+        result
+    }
+
+    fn set_since(&self, since: Option<Instant>) {
+        let mut running = self.processes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(of) = running.known.get_mut(&self.key) {
+            of.since = since;
+        }
+    }
+
+    /// Whether it was ended because it took too long.
+    fn is_overdue(&self) -> bool {
+        let running = self.processes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        running.known.get(&self.key).is_some_and(|of| of.is_overdue)
     }
 }
 

@@ -11,6 +11,19 @@ pub fn origin_of(path: &Path) -> Option<String> {
     remote.url().ok().map(str::to_owned)
 }
 
+/// The addresses of every remote of a repository on this machine.
+pub fn remotes_of(path: &Path) -> Vec<String> {
+    let Ok(repository) = git2::Repository::open(path) else { return Vec::new() };
+    let Ok(names) = repository.remotes() else { return Vec::new() };
+    let url = |name: &str| repository.find_remote(name).ok()?.url().ok().map(str::to_owned);
+    names.iter().flatten().flatten().filter_map(url).collect()
+}
+
+/// Where a repository on this machine has its objects: its own directory if it is bare, else the one in its working tree.
+pub fn objects_of(path: &Path) -> Option<std::path::PathBuf> {
+    Some(git2::Repository::open(path).ok()?.commondir().to_owned())
+}
+
 /// The repository that a path stands in: its own directory, or that of its working tree.
 pub fn repository_around(path: &Path) -> Option<std::path::PathBuf> {
     let repository = git2::Repository::discover(path).ok()?;

@@ -10,12 +10,16 @@ use std::{
 use backstory_model::commit::{FileMode, ObjectKind, RepoPath, Sha, Signature};
 use git2::{ErrorCode, ObjectType, Oid, Repository};
 
-use super::{commit_object::parse_commit, refs::sha};
+use super::{
+    commit_object::{parse_commit, parse_links},
+    refs::sha,
+    trees::{self, MAX_DEPTH, Trees},
+};
 
 /// Most opened repositories that are kept for the next reader.
 const MAX_IDLE: usize = 16;
-/// Most directories that lie in one another.
-const MAX_DEPTH: usize = 256;
+/// Most directories and files that were left out of a list and are named.
+const MAX_NAMED: usize = 5;
 
 /// Why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -49,14 +53,6 @@ pub enum ObjectError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// It has more entries than the caller wants, or directories deeper than 256.
-    #[error("tree {id} has more than {limit} files, or more than 256 directories in one another")]
-    TooMany {
-        /// The tree.
-        id: Sha,
-        /// The limit.
-        limit: usize,
-    },
     /// It is damaged, or the clone is.
     #[error("'{}' cannot be read: {said}", path.display())]
     Unreadable {
@@ -87,6 +83,18 @@ pub struct TreeFile {
     pub mode: FileMode,
     /// Bytes of the blob; `None` for a submodule and for a blob that is not in the clone.
     pub size: Option<u64>,
+}
+
+/// The files of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// As git orders them.
+    pub files: Vec<TreeFile>,
+    /// Directories and files that are not among them, because they lie in more than 256 directories or are too many: how
+    /// many.
+    pub left_out: u64,
+    /// The first of them.
+    pub named: Vec<RepoPath>,
 }
 
 /// Lines of a text file.
@@ -270,66 +278,87 @@ impl Objects {
         Ok(Lines { text: String::from_utf8_lossy(&content[from..to]).into_owned(), first, count, total })
     }
 
-    /// All files of a commit's tree, as git orders them, at most `limit`.
+    /// The files of a commit's tree, at most `limit`. A directory that would pass it is left out whole, as is one that lies in
+    /// more than 256 others.
     ///
     /// # Errors
-    /// If a directory is not there, or there are more.
-    pub fn list(&self, commit: Sha, limit: usize) -> Result<Vec<TreeFile>, ObjectError> {
+    /// If a directory is not there.
+    pub fn list(&self, commit: Sha, limit: usize) -> Result<Listing, ObjectError> {
         self.with(|repository| {
-            let root = self.root(repository, commit)?;
-            let mut listing = Listing {
-                objects: self,
+            let mut lister = Lister {
                 repository,
                 odb: repository.odb().map_err(|error| self.unreadable(&error))?,
-                root: sha(root.id()),
-                limit,
+                trees: Trees::default(),
+                limit: limit as u64,
                 sizes: HashMap::new(),
-                files: Vec::new(),
+                listing: Listing::default(),
             };
-            listing.add(&root, &mut Vec::new(), 0)?;
-            Ok(listing.files)
+            let root = self.root_id(repository, commit)?;
+            lister.add(root, &mut Vec::new(), 0).map_err(|error| self.error(sha(error.id))(error.source))?;
+            Ok(lister.listing)
         })
     }
 
     fn root<'repo>(&self, repository: &'repo Repository, commit: Sha) -> Result<git2::Tree<'repo>, ObjectError> {
-        let found = repository.find_commit(oid(commit)).map_err(self.error(commit))?;
-        let tree = found.tree_id();
+        let tree = self.root_id(repository, commit)?;
         repository.find_tree(tree).map_err(self.error(sha(tree)))
+    }
+
+    /// The tree of a commit, whatever else the commit says.
+    fn root_id(&self, repository: &Repository, commit: Sha) -> Result<Oid, ObjectError> {
+        let odb = repository.odb().map_err(|error| self.unreadable(&error))?;
+        let object = odb.read(oid(commit)).map_err(self.error(commit))?;
+        let links = Some(object.data()).filter(|_| object.kind() == ObjectType::Commit).and_then(parse_links);
+        Ok(oid(links.ok_or(ObjectError::OtherKind { id: commit, wanted: "commit" })?.tree))
     }
 }
 
 const TREE: FileMode = FileMode::TREE;
 
-struct Listing<'a> {
-    objects: &'a Objects,
+struct Lister<'a> {
     repository: &'a Repository,
     odb: git2::Odb<'a>,
-    root: Sha,
-    limit: usize,
+    trees: Trees,
+    limit: u64,
     sizes: HashMap<Oid, Option<u64>>,
-    files: Vec<TreeFile>,
+    listing: Listing,
 }
 
-impl Listing<'_> {
-    fn add(&mut self, tree: &git2::Tree<'_>, path: &mut Vec<u8>, depth: usize) -> Result<(), ObjectError> {
-        for entry in tree {
-            if self.files.len() >= self.limit || depth >= MAX_DEPTH {
-                return Err(ObjectError::TooMany { id: self.root, limit: self.limit });
-            }
+impl Lister<'_> {
+    fn add(&mut self, tree: Oid, path: &mut Vec<u8>, depth: usize) -> Result<(), trees::Unreadable> {
+        for entry in self.trees.tree(self.repository, tree)?.iter() {
             let length = path.len();
-            path.extend_from_slice(entry.name_bytes());
-            let (id, mode) = (entry.id(), mode_of(&entry));
+            path.extend_from_slice(&entry.name);
+            let mode = FileMode::from_bits(u32::try_from(entry.mode).unwrap_or_default());
             if mode == TREE {
-                let tree = self.repository.find_tree(id).map_err(self.objects.error(sha(id)))?;
                 path.push(b'/');
-                self.add(&tree, path, depth + 1)?;
+                let size = self.trees.size(self.repository, entry.id)?;
+                if depth + 1 < MAX_DEPTH && self.has_room(size) {
+                    self.add(entry.id, path, depth + 1)?;
+                } else {
+                    self.leave_out(path);
+                }
+            } else if self.has_room(1) {
+                let size = if mode.is_submodule() { None } else { self.size(entry.id) };
+                let file = TreeFile { path: RepoPath::from_bytes(path), id: sha(entry.id), mode, size };
+                self.listing.files.push(file);
             } else {
-                let size = if mode.is_submodule() { None } else { self.size(id) };
-                self.files.push(TreeFile { path: RepoPath::from_bytes(path), id: sha(id), mode, size });
+                self.leave_out(path);
             }
             path.truncate(length);
         }
         Ok(())
+    }
+
+    fn has_room(&self, entries: u64) -> bool {
+        (self.listing.files.len() as u64).saturating_add(entries) <= self.limit
+    }
+
+    fn leave_out(&mut self, path: &[u8]) {
+        self.listing.left_out += 1;
+        if self.listing.named.len() < MAX_NAMED {
+            self.listing.named.push(RepoPath::from_bytes(path));
+        }
     }
 
     fn size(&mut self, id: Oid) -> Option<u64> {

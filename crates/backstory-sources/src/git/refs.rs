@@ -118,7 +118,11 @@ pub fn boundary(clone: &Path) -> Vec<Sha> {
 
 /// Adds a reference to what it belongs to; `None` if its object is not what it should be.
 fn add(refs: &mut Refs, repository: &Repository, name: &[u8], target: Oid) -> Option<()> {
-    let commit = || repository.find_commit(target).ok().map(|_| sha(target));
+    // Whether it can be read to its end does not matter here.
+    let commit = || {
+        let (_, kind) = repository.odb().ok()?.read_header(target).ok()?;
+        (kind == ObjectType::Commit).then(|| sha(target))
+    };
     if let Some(name) = name.strip_prefix(b"refs/heads/") {
         refs.branches.push(Branch { name: RepoPath::from_bytes(name), tip: commit()? });
     } else if let Some(name) = name.strip_prefix(b"refs/tags/") {

@@ -1,10 +1,15 @@
 //! What matches an expression but is no secret: placeholders, names, references, hashes, identifiers.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use regex::bytes::Captures;
 
 use super::rule::{Judge, Rule};
 
+/// How much of a secret is looked at to tell that it is one, in bytes from its beginning. Of what is base64 all is.
+pub(super) const JUDGED: usize = 1024;
 /// Parts of words that stand for a secret without being one.
 const PLACEHOLDERS: [&str; 30] = [
     "example",
@@ -38,6 +43,10 @@ const PLACEHOLDERS: [&str; 30] = [
     "$(",
     "%(",
 ];
+static PLACEHOLDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).build(PLACEHOLDERS).expect("the words are constant")
+});
 /// How a reference to a value begins.
 const REFERENCES: [&str; 22] = [
     "$",
@@ -120,12 +129,13 @@ pub(super) fn is_secret(rule: &Rule, found: &Captures<'_>, secret: &[u8]) -> boo
     if found.name("blank").is_some() && found.name("dashes").is_none() {
         return false;
     }
+    let judged = &secret[..secret.len().min(JUDGED)];
     match rule.judge {
         Judge::Block => true,
-        Judge::Token => !is_placeholder(secret) && entropy(secret) >= rule.entropy,
-        Judge::Url => !is_placeholder(secret) && !is_reference(secret) && !is_usual(secret),
-        Judge::Password => is_value(secret, bare) && is_password(secret),
-        Judge::Key => is_value(secret, bare) && is_key(name, secret),
+        Judge::Token => !is_placeholder(judged) && entropy(judged) >= rule.entropy,
+        Judge::Url => !is_placeholder(judged) && !is_reference(judged) && !is_usual(judged),
+        Judge::Password => is_value(judged, bare) && is_password(judged),
+        Judge::Key => is_value(judged, bare) && is_key(name, judged),
         Judge::Basic => is_basic(secret),
         Judge::Base64 => is_base64(secret),
     }
@@ -199,7 +209,7 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
 
 /// Whether it stands for a secret.
 pub(super) fn is_placeholder(secret: &[u8]) -> bool {
-    PLACEHOLDERS.iter().any(|word| contains(secret, word))
+    PLACEHOLDER.is_match(secret)
         || is_repeated(secret)
         || is_sequence(secret)
         || memchr::memmem::find(secret, SHOWN_JWT.as_bytes()).is_some()

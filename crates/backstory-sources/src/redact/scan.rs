@@ -9,8 +9,9 @@ use regex::bytes::Captures;
 
 use super::{
     INLINE_ALLOW,
-    judge::is_secret,
-    rule::{RULES, Rule, Span},
+    judge::{JUDGED, is_secret},
+    rule::{Judge, RULES, Rule, Span},
+    view::View,
 };
 
 /// How far before a keyword a secret or its name may begin, in bytes.
@@ -21,6 +22,14 @@ const VALUE: usize = 800;
 const TOKEN: usize = 4096;
 /// How far around a keyword a rule of several lines looks.
 const AROUND: usize = 8 << 10;
+/// How much of a line is searched at once, in bytes. What matches and is longer is one secret as far as its bytes go on.
+const REACH: usize = 8 << 10;
+/// Longest match that is sure to be found wherever it begins.
+const LONGEST: usize = 4 << 10;
+/// A match that ends so near to where the search stopped might be a longer one.
+const MARGIN: usize = 64;
+/// Longest match in which something else is looked for when it was none: its bytes are looked at again for each of them.
+const AGAIN: usize = 256;
 
 /// A secret and the rule that found it. Its range begins and ends at characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +58,24 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
 
 /// The secrets in a text, in order and apart from each other.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
+    let mut found = matches(text);
+    if let Some(view) = View::of(text) {
+        found.extend(matches(&view.text).into_iter().map(|(range, index)| (view.original(range), index)));
+    }
+    if !found.is_empty() {
+        let allowed = allowed_lines(text.as_bytes());
+        found.retain(|(range, _)| !is_in(&allowed, range.start));
+    }
+    apart(found)
+}
+
+/// What the rules find in a text, each with its number, in the order of the rules.
+fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
+    let mut found: Vec<(Range<usize>, usize)> = Vec::new();
     let windows = windows(text.as_bytes());
     if windows.is_empty() {
-        return Vec::new();
+        return found;
     }
-    let mut found: Vec<(Range<usize>, usize)> = Vec::new();
     let markers: Vec<Range<usize>> = markers(text).map(|(range, _)| range).collect();
     for (index, window) in windows {
         search(text, &RULES[index], window, |range| {
@@ -62,11 +84,7 @@ pub(super) fn findings(text: &str) -> Vec<Finding> {
             }
         });
     }
-    if !found.is_empty() {
-        let allowed = allowed_lines(text.as_bytes());
-        found.retain(|(range, _)| !allowed.iter().any(|line| line.contains(&range.start)));
-    }
-    apart(found)
+    found
 }
 
 /// Where rules must look, ordered by rule and place; those of one rule do not touch.
@@ -103,27 +121,76 @@ fn window(text: &[u8], hit: Range<usize>, rule: &Rule) -> Range<usize> {
     }
 }
 
-/// Tells every secret that a rule finds in a window.
+/// Tells every secret that a rule finds in a window, in time linear in the window: each search stops after [`REACH`], and
+/// goes on behind what was judged unless that is short.
 fn search(text: &str, rule: &Rule, window: Range<usize>, mut tell: impl FnMut(Range<usize>)) {
     let (bytes, pattern) = (text.as_bytes(), rule.pattern());
+    // What may have several lines begins with something that cannot stand in it.
+    let reach = if rule.span == Span::Line { REACH } else { usize::MAX };
     let (mut at, mut end) = (window.start, window.end);
     while at < end {
-        let Some(found) = pattern.captures_at(&bytes[..end], at) else { return };
-        let Some(whole) = found.get(0) else { return };
-        // It may go on behind the window.
-        if whole.end() == end && end < bytes.len() {
-            end = (end + (end - window.start)).min(bytes.len());
+        let stop = at.saturating_add(reach).min(end);
+        let found = pattern.captures_at(&bytes[..stop], at);
+        let Some((whole, found)) = found.and_then(|found| Some((found.get(0)?.range(), found))) else {
+            if stop == end {
+                return;
+            }
+            at = stop - LONGEST;
+            continue;
+        };
+        if stop < end && whole.end + MARGIN > stop && whole.start > at {
+            at = whole.start;
             continue;
         }
-        let secret = secret_of(&found);
+        // It may go on behind the window.
+        if stop == end && whole.end == end && end < bytes.len() {
+            end = (end + (end - window.start).min(reach)).min(bytes.len());
+            continue;
+        }
+        let mut secret = secret_of(&found);
         if is_secret(rule, &found, &bytes[secret.clone()]) && has_context(rule, bytes, &secret) {
-            tell(text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end));
-            at = secret.end.max(at + 1);
-        } else {
+            if secret.end == stop {
+                secret.end += bytes[stop..].iter().take_while(|byte| is_of_token(**byte)).count();
+            }
+        } else if whole.len() <= AGAIN {
             // Something else may begin inside of what was none.
             at = secret.start.max(at + 1);
+            continue;
+        } else {
+            let judged = (secret.start + secret.len().min(JUDGED)).max(at + 1);
+            let Some(inner) = inside(rule, &bytes[..stop], whole.start + 1..judged) else {
+                at = judged;
+                continue;
+            };
+            secret = inner;
         }
+        at = secret.end.max(at + 1);
+        tell(text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end));
     }
+}
+
+/// A token that begins at one of the places inside of a long one that was none. Its shortest form is judged, so that the
+/// time does not grow with how long all of them go on.
+fn inside(rule: &Rule, bytes: &[u8], places: Range<usize>) -> Option<Range<usize>> {
+    let (pattern, mut at) = (rule.pattern(), places.start);
+    while rule.judge == Judge::Token && !rule.is_named && at < places.end {
+        let end = pattern.shortest_match_at(bytes, at)?;
+        let found = pattern.captures_at(&bytes[..end], at)?;
+        let secret = secret_of(&found);
+        if secret.start >= places.end {
+            return None;
+        }
+        if is_secret(rule, &found, &bytes[secret.clone()]) && has_context(rule, bytes, &secret) {
+            let longest = pattern.find_at(bytes, secret.start).filter(|longest| longest.start() == secret.start);
+            return Some(secret.start..longest.map_or(secret.end, |longest| longest.end()));
+        }
+        at = secret.start.max(at) + 1;
+    }
+    None
+}
+
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~+/=%".contains(&byte)
 }
 
 fn secret_of(found: &Captures<'_>) -> Range<usize> {
@@ -140,8 +207,14 @@ fn has_context(rule: &Rule, text: &[u8], secret: &Range<usize>) -> bool {
 
 /// Whether a range begins or ends inside of a marker, or is one.
 fn cuts(markers: &[Range<usize>], range: &Range<usize>) -> bool {
-    let inside = |marker: &Range<usize>, at: usize| marker.start < at && at < marker.end;
-    markers.iter().any(|marker| marker == range || inside(marker, range.start) || inside(marker, range.end))
+    let before = |at: usize| markers[..markers.partition_point(|marker| marker.start < at)].last();
+    let inside = |at: usize| before(at).is_some_and(|marker| at < marker.end);
+    inside(range.start) || inside(range.end) || before(range.start + 1) == Some(range)
+}
+
+/// Whether one of the ranges, which are in order and apart, has the place.
+fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
+    ranges[..ranges.partition_point(|range| range.start <= at)].last().is_some_and(|range| at < range.end)
 }
 
 /// The lines that say of themselves that nothing in them is secret.

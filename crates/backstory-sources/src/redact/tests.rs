@@ -238,7 +238,7 @@ fn look_alikes_stay() {
 }
 
 #[test]
-fn json_is_cleaned_however_deep_and_keeps_its_keys() {
+fn json_is_cleaned_however_deep_with_its_keys() {
     let (rule, secret) = secrets().swap_remove(0);
     let key = secret.as_str();
     let mut value =
@@ -247,10 +247,60 @@ fn json_is_cleaned_however_deep_and_keeps_its_keys() {
     let marker = format!("[redacted:{rule}:{}]", secret.len());
     assert_eq!(
         value,
-        json!({key: ["a", {"b": [format!("x {marker} y"), 1, null, true]}], "c": format!("{marker} {marker}")})
+        json!({&marker: ["a", {"b": [format!("x {marker} y"), 1, null, true]}], "c": format!("{marker} {marker}")})
     );
-    assert_eq!(redactions.to_string(), format!("3 {rule}"));
+    assert_eq!(redactions.to_string(), format!("4 {rule}"));
     assert!(Redactor::default().redact_json(&mut value).is_empty());
+}
+
+#[test]
+fn tokens_glued_to_a_word_and_taken_apart_are_found() {
+    let token = format!("{}-{}", "glpat", letters(20));
+    let (head, tail) = token.split_at(12);
+    let wide: String = token.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect();
+    for text in [
+        format!("X{token}"),
+        format!("the_key{token}."),
+        format!("{head}\u{200b}{tail}"),
+        format!("\u{feff}{head}\u{ad}\u{2060}{tail}\u{200d}!"),
+        format!("\u{202e}{head}\u{202c}{tail}"),
+        token.replacen('-', "&#45;", 1),
+        token.replacen('-', "&#x2d;", 1),
+        token.replacen('-', "\u{2011}", 1),
+        format!("caf\u{e9} {wide} caf\u{e9}"),
+    ] {
+        let (clean, found) = redact_owned(&text);
+        assert_eq!(found.to_string(), "1 gitlab-token", "{text}: {clean}");
+        let shown = clean.replace("caf\u{e9}", "");
+        let left = shown.split("[redacted:gitlab-token:").map(str::len).sum::<usize>();
+        assert!(left < 20, "{text}: {clean}");
+    }
+    let key = format!("{}{}", "AKIA", upper(16));
+    for before in ["key", "the_", "%0A", "\\n"] {
+        check(&format!("{before}{key}"), &format!("{before}[redacted:aws-access-key:20]"));
+    }
+}
+
+#[test]
+fn a_token_inside_of_what_is_none_is_found() {
+    let token = format!("{}-{}", "glpat", letters(20));
+    for times in [1, 3, 30, 300, 3000] {
+        let noise = format!("{}-", "glpat").repeat(times);
+        for text in
+            [format!("{noise}{token}"), format!("{noise}{token}-{noise}{token}"), format!("{noise}{token}.{noise}")]
+        {
+            let (clean, found) = redact_owned(&text);
+            assert!(!clean.contains(&token[6..]) && !found.is_empty(), "{times}: {clean}");
+        }
+    }
+}
+
+#[test]
+fn a_token_of_any_length_is_replaced_whole() {
+    for length in [1000, 5000, 16_300, 16_384, 20_000, 100_000] {
+        let token = format!("{}-{}", "glpat", letters(length));
+        check(&format!("a {token} b"), &format!("a [redacted:gitlab-token:{}] b", length + 6));
+    }
 }
 
 fn fragment() -> impl Strategy<Value = String> {

@@ -135,6 +135,7 @@ pub(crate) fn thread(vocabulary: &Vocabulary, number: usize, edition: u64) -> Th
         parts: body(&mut random),
         whole_text: String::new(),
         path: None,
+        changed: vec![],
         lines: None,
         importance: 0.0,
         confidential: false,

@@ -64,32 +64,36 @@ impl Graph {
     /// # Errors
     /// Nothing is replaced.
     pub fn put_inferred(&self, links: &[InferredLink], basis: &str) -> Result<u64, GraphError> {
-        let now: BTreeSet<String> = links.iter().map(|link| inferred_graph_iri(&link.from)).collect();
-        let known = self.inferred_graphs()?;
-        let mut tx = self.store.start_transaction()?;
-        let mut changed = 0;
-        for gone in known.difference(&now) {
-            tx.remove_named_graph(NamedNodeRef::new_unchecked(gone))?;
-            changed += 1;
-        }
-        for link in links {
-            let graph = inferred_graph_iri(&link.from);
-            let quads = link.quads();
-            let is_there = |quad: &Quad| self.store.contains(quad);
-            if known.contains(&graph) && quads.iter().map(is_there).collect::<Result<Vec<_>, _>>()?.iter().all(|is| *is)
-            {
-                continue;
+        self.guarded(|| {
+            let now: BTreeSet<String> = links.iter().map(|link| inferred_graph_iri(&link.from)).collect();
+            let known = self.inferred_graphs()?;
+            self.writable()?;
+            let mut tx = self.store.start_transaction()?;
+            let mut changed = 0;
+            for gone in known.difference(&now) {
+                tx.remove_named_graph(NamedNodeRef::new_unchecked(gone))?;
+                changed += 1;
             }
-            tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
-            tx.extend(quads.iter());
-            changed += 1;
-        }
-        if let Some(old) = self.inferred_basis()? {
-            tx.remove(&basis_quad(&old));
-        }
-        tx.insert(&basis_quad(basis));
-        tx.commit()?;
-        Ok(changed)
+            for link in links {
+                let graph = inferred_graph_iri(&link.from);
+                let quads = link.quads();
+                let is_there = |quad: &Quad| self.store.contains(quad);
+                if known.contains(&graph)
+                    && quads.iter().map(is_there).collect::<Result<Vec<_>, _>>()?.iter().all(|is| *is)
+                {
+                    continue;
+                }
+                tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
+                tx.extend(quads.iter());
+                changed += 1;
+            }
+            if let Some(old) = self.inferred_basis()? {
+                tx.remove(&basis_quad(&old));
+            }
+            tx.insert(&basis_quad(basis));
+            tx.commit()?;
+            Ok(changed)
+        })
     }
 
     /// What the links that nobody stated were found from; `None` if that was never noted.
@@ -97,14 +101,16 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn inferred_basis(&self) -> Result<Option<String>, GraphError> {
-        let meta = NamedNode::new_unchecked(META_GRAPH);
-        let predicate = property("inferredFrom");
-        let quad = self
-            .store
-            .quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None)
-            .next()
-            .transpose()?;
-        Ok(quad.and_then(|quad| literal(quad.object)))
+        self.guarded(|| {
+            let meta = NamedNode::new_unchecked(META_GRAPH);
+            let predicate = property("inferredFrom");
+            let quad = self
+                .store
+                .quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None)
+                .next()
+                .transpose()?;
+            Ok(quad.and_then(|quad| literal(quad.object)))
+        })
     }
 
     /// All links that nobody stated, ordered by where they start.
@@ -112,7 +118,7 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn all_inferred(&self) -> Result<Vec<InferredLink>, GraphError> {
-        self.links_in(&self.inferred_graphs()?)
+        self.guarded(|| self.links_in(&self.inferred_graphs()?))
     }
 
     fn links_in(&self, graphs: &BTreeSet<String>) -> Result<Vec<InferredLink>, GraphError> {
@@ -131,14 +137,17 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn inferred(&self, id: &NodeId) -> Result<Vec<InferredLink>, GraphError> {
-        let node = quads::node(id);
-        let mut graphs = BTreeSet::from([inferred_graph_iri(id)]);
-        let predicate = NamedNode::new_unchecked(INFERRED.iri());
-        let object = TermRef::from(node.as_ref());
-        for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), Some(object), None).take(MAX_ROWS) {
-            graphs.extend(inferred_graph(quad?.graph_name.as_ref()).map(str::to_owned));
-        }
-        self.links_in(&graphs)
+        self.guarded(|| {
+            let node = quads::node(id);
+            let mut graphs = BTreeSet::from([inferred_graph_iri(id)]);
+            let predicate = NamedNode::new_unchecked(INFERRED.iri());
+            let object = TermRef::from(node.as_ref());
+            for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), Some(object), None).take(MAX_ROWS)
+            {
+                graphs.extend(inferred_graph(quad?.graph_name.as_ref()).map(str::to_owned));
+            }
+            self.links_in(&graphs)
+        })
     }
 
     /// Every edge of a name that an item states, from its start to its end.
@@ -146,17 +155,19 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
-        let predicate = NamedNode::new_unchecked(edge.iri());
-        let (mut found, veiled) = (Vec::new(), self.is_veiled()?);
-        for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
-            let quad = quad?;
-            if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
-                continue;
+        self.guarded(|| {
+            let predicate = NamedNode::new_unchecked(edge.iri());
+            let (mut found, veiled) = (Vec::new(), self.is_veiled()?);
+            for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
+                let quad = quad?;
+                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
+                    continue;
+                }
+                let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
+                found.push(if edge.reversed() { (object, subject) } else { (subject, object) });
             }
-            let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };
-            found.push(if edge.reversed() { (object, subject) } else { (subject, object) });
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     /// How many statements such links take.

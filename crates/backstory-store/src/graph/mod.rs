@@ -6,7 +6,7 @@ pub mod queries;
 mod veil;
 mod written;
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use backstory_model::{
     digest::SetDigest,
@@ -20,7 +20,7 @@ use oxigraph::{
     model::{
         GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd,
     },
-    sparql::{CancellationToken, QueryResults, SparqlEvaluator, Variable},
+    sparql::{CancellationToken, QueryEvaluationError, QueryResults, SparqlEvaluator, Variable},
     store::{BulkLoader, StorageError, Store},
 };
 
@@ -28,6 +28,11 @@ pub use inferred::InferredLink;
 use queries::Query;
 use veil::VEIL;
 pub use written::WrittenFact;
+
+use crate::{
+    guard::{Damage, caught},
+    lack::Lack,
+};
 
 /// Most rows of one answer.
 pub const MAX_ROWS: usize = 20_000;
@@ -42,9 +47,14 @@ pub enum GraphError {
     /// The store cannot be opened or read; it can be made anew from the ledger.
     #[error("the graph is damaged and must be made anew: {0}")]
     Damaged(String),
-    /// The store refused.
-    #[error("the graph cannot be read or written: {0}")]
-    Storage(#[from] StorageError),
+    /// It cannot be read or written now, and is not damaged.
+    #[error("the graph cannot be read or written: {lack}, and repeat the command ({reason})")]
+    Lacking {
+        /// What the machine lacks.
+        lack: Lack,
+        /// What the store said.
+        reason: String,
+    },
     /// A query could not be answered.
     #[error("the query {query} failed: {reason}")]
     Query {
@@ -53,6 +63,22 @@ pub enum GraphError {
         /// What the evaluator said.
         reason: String,
     },
+}
+
+impl GraphError {
+    /// Whatever keeps the store from answering is damage, unless the machine lacks something.
+    fn of_store(reason: String) -> Self {
+        match Lack::in_message(&reason) {
+            Some(lack) => Self::Lacking { lack, reason },
+            None => Self::Damaged(reason),
+        }
+    }
+}
+
+impl From<StorageError> for GraphError {
+    fn from(error: StorageError) -> Self {
+        Self::of_store(error.to_string())
+    }
 }
 
 /// A change to the graph: an item as it is now, or that it is gone.
@@ -177,6 +203,7 @@ impl Row {
 
 /// A first load that is under way; dropped without a commit it leaves nothing behind.
 pub struct Load<'a> {
+    graph: &'a Graph,
     loader: BulkLoader<'a>,
     quads: Vec<Quad>,
 }
@@ -200,11 +227,13 @@ impl Load<'_> {
     pub fn commit(mut self, seq: u64) -> Result<(), GraphError> {
         self.quads.push(meta_quad("appliedSeq", seq));
         self.write()?;
-        Ok(self.loader.commit()?)
+        let Self { graph, loader, .. } = self;
+        graph.guarded(|| Ok(loader.commit()?))
     }
 
     fn write(&mut self) -> Result<(), GraphError> {
-        Ok(self.loader.load_quads(std::mem::take(&mut self.quads))?)
+        let quads = std::mem::take(&mut self.quads);
+        self.graph.guarded(|| Ok(self.loader.load_quads(quads)?))
     }
 }
 
@@ -214,24 +243,73 @@ impl Load<'_> {
 pub struct Graph {
     store: Store,
     sight: Sight,
+    health: Arc<Health>,
+}
+
+/// What is known of a store besides what it holds.
+#[derive(Debug, Default)]
+struct Health {
+    damage: Damage,
+    /// Why it can be read and not written.
+    lacking: Option<(Lack, String)>,
 }
 
 impl Graph {
-    /// Opens the graph in a directory, creates it if it is absent.
+    /// Opens the graph in a directory, creates it if it is absent. Where there is no room to open it for writing, it can
+    /// be read.
     ///
     /// # Errors
     /// [`GraphError::Damaged`] if it must be made anew.
     pub fn open(directory: &Path) -> Result<Self, GraphError> {
-        let store = Store::open(directory).map_err(|error| GraphError::Damaged(error.to_string()))?;
-        let graph = Self { store, sight: Sight::Confidential };
-        match graph.meta("projection")? {
-            Some(PROJECTION) => Ok(graph),
+        let open = |read: fn(&Path) -> Result<Store, StorageError>| match caught(|| read(directory)) {
+            Ok(opened) => Ok(opened?),
+            Err(panic) => Err(GraphError::Damaged(panic)),
+        };
+        let (store, lacking) = match open(|path| Store::open(path)) {
+            Ok(store) => (store, None),
+            Err(GraphError::Lacking { lack, reason }) => match open(|path| Store::open_read_only(path)) {
+                Ok(store) => (store, Some((lack, reason))),
+                Err(_) => return Err(GraphError::Lacking { lack, reason }),
+            },
+            Err(error) => return Err(error),
+        };
+        let health = Arc::new(Health { damage: Damage::default(), lacking });
+        let graph = Self { store, sight: Sight::Confidential, health };
+        graph.guarded(|| match graph.meta("projection")? {
+            Some(PROJECTION) => Ok(()),
             None if graph.store.is_empty()? => {
-                graph.store.insert(meta_quad("projection", PROJECTION).as_ref())?;
-                Ok(graph)
+                graph.writable()?;
+                Ok(graph.store.insert(meta_quad("projection", PROJECTION).as_ref())?)
             }
             found => Err(GraphError::Damaged(format!("projection version {found:?} is not {PROJECTION}"))),
+        })?;
+        Ok(graph)
+    }
+
+    /// What was found to be damaged since it was opened. It is of no use then and must be made anew.
+    pub fn damage(&self) -> Option<&str> {
+        self.health.damage.get()
+    }
+
+    /// Why it can be read and not written, if that is so.
+    pub fn read_only(&self) -> Option<GraphError> {
+        self.writable().err()
+    }
+
+    fn writable(&self) -> Result<(), GraphError> {
+        match &self.health.lacking {
+            Some((lack, reason)) => Err(GraphError::Lacking { lack: *lack, reason: reason.clone() }),
+            None => Ok(()),
         }
+    }
+
+    /// Does what reads or writes the store, and remembers damage that it meets.
+    fn guarded<T>(&self, call: impl FnOnce() -> Result<T, GraphError>) -> Result<T, GraphError> {
+        let done = caught(call).unwrap_or_else(|panic| Err(GraphError::Damaged(panic)));
+        if let Err(GraphError::Damaged(reason)) = &done {
+            self.health.damage.note(reason);
+        }
+        done
     }
 
     /// A graph in memory.
@@ -239,7 +317,7 @@ impl Graph {
     /// # Errors
     /// The store could not be made.
     pub fn in_memory() -> Result<Self, GraphError> {
-        Ok(Self { store: Store::new()?, sight: Sight::Confidential })
+        Ok(Self { store: Store::new()?, sight: Sight::Confidential, health: Arc::default() })
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
@@ -265,7 +343,7 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn applied_seq(&self) -> Result<u64, GraphError> {
-        Ok(self.meta("appliedSeq")?.unwrap_or(0))
+        self.guarded(|| Ok(self.meta("appliedSeq")?.unwrap_or(0)))
     }
 
     /// Replaces the graphs of the changed items and records the sequence number, in one transaction. Applying the
@@ -275,26 +353,29 @@ impl Graph {
     /// # Errors
     /// Nothing is applied.
     pub fn apply(&self, changes: &[Change], numbers: &SharedNumbers, seq: u64) -> Result<(), GraphError> {
-        let mut tx = self.store.start_transaction()?;
-        for change in changes {
-            for iri in [item_graph_iri, confidential_graph_iri] {
-                let graph = iri(&change.project, change.kind, &change.key);
-                tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
+        self.guarded(|| {
+            self.writable()?;
+            let mut tx = self.store.start_transaction()?;
+            for change in changes {
+                for iri in [item_graph_iri, confidential_graph_iri] {
+                    let graph = iri(&change.project, change.kind, &change.key);
+                    tx.remove_named_graph(NamedNodeRef::new_unchecked(&graph))?;
+                }
+                tx.extend(change.quads(numbers).iter());
             }
-            tx.extend(change.quads(numbers).iter());
-        }
-        if let Some(old) = self.meta("appliedSeq")? {
-            tx.remove(&meta_quad("appliedSeq", old));
-        }
-        tx.insert(&meta_quad("appliedSeq", seq));
-        tx.commit()?;
-        Ok(())
+            if let Some(old) = self.meta("appliedSeq")? {
+                tx.remove(&meta_quad("appliedSeq", old));
+            }
+            tx.insert(&meta_quad("appliedSeq", seq));
+            tx.commit()?;
+            Ok(())
+        })
     }
 
     /// Fills a graph to which nothing was ever applied: several times as fast as [`apply`](Self::apply), and nothing
     /// of it is there before [`Load::commit`].
     pub fn load(&self) -> Load<'_> {
-        Load { loader: self.store.bulk_loader(), quads: Vec::new() }
+        Load { graph: self, loader: self.store.bulk_loader(), quads: Vec::new() }
     }
 
     /// Whether the graph knows what a node is; one that is only referred to has edges but no class.
@@ -302,14 +383,16 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn exists(&self, id: &NodeId) -> Result<bool, GraphError> {
-        let subject = quads::node(id);
-        let class = oxigraph::model::vocab::rdf::TYPE;
-        for quad in self.store.quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None) {
-            if self.shows_graph(quad?.graph_name.as_ref()) {
-                return Ok(true);
+        self.guarded(|| {
+            let subject = quads::node(id);
+            let class = oxigraph::model::vocab::rdf::TYPE;
+            for quad in self.store.quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None) {
+                if self.shows_graph(quad?.graph_name.as_ref()) {
+                    return Ok(true);
+                }
             }
-        }
-        Ok(false)
+            Ok(false)
+        })
     }
 
     /// Nodes whose property of that name has that text, ordered, each once, at most [`MAX_ROWS`].
@@ -317,22 +400,24 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn with_text(&self, name: &str, text: &str) -> Result<Vec<NodeId>, GraphError> {
-        let predicate = property(name);
-        let object = Literal::new_simple_literal(text);
-        let mut found = BTreeSet::new();
-        for quad in self
-            .store
-            .quads_for_pattern(None, Some(predicate.as_ref()), Some(TermRef::from(object.as_ref())), None)
-            .take(MAX_ROWS)
-        {
-            let quad = quad?;
-            if !self.shows_graph(quad.graph_name.as_ref()) {
-                continue;
+        self.guarded(|| {
+            let predicate = property(name);
+            let object = Literal::new_simple_literal(text);
+            let mut found = BTreeSet::new();
+            for quad in self
+                .store
+                .quads_for_pattern(None, Some(predicate.as_ref()), Some(TermRef::from(object.as_ref())), None)
+                .take(MAX_ROWS)
+            {
+                let quad = quad?;
+                if !self.shows_graph(quad.graph_name.as_ref()) {
+                    continue;
+                }
+                let subject = quad.subject.to_string();
+                found.extend(NodeId::from_iri(subject.trim_matches(['<', '>'])));
             }
-            let subject = quad.subject.to_string();
-            found.extend(NodeId::from_iri(subject.trim_matches(['<', '>'])));
-        }
-        Ok(found.into_iter().collect())
+            Ok(found.into_iter().collect())
+        })
     }
 
     /// The edges at a node that items state, ordered by name and other end, each once, at most [`MAX_ROWS`].
@@ -340,39 +425,42 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn edges(&self, id: &NodeId, direction: Direction, only: Option<Edge>) -> Result<Vec<EdgeEnd>, GraphError> {
-        let node = quads::node(id);
-        let mut found = BTreeSet::new();
-        let veiled = self.is_veiled()?;
-        // A reversed edge's property points the other way.
-        for reversed in [false, true] {
-            if only.is_some_and(|edge| edge.reversed() != reversed) {
-                continue;
-            }
-            let node_is_subject = (direction == Direction::Out) != reversed;
-            let predicate = only.map(|edge| NamedNode::new_unchecked(edge.iri()));
-            let (subject, object) = if node_is_subject {
-                (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
-            } else {
-                (None, Some(TermRef::from(node.as_ref())))
-            };
-            let quads = self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
-            for quad in quads {
-                let quad = quad?;
-                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
+        self.guarded(|| {
+            let node = quads::node(id);
+            let mut found = BTreeSet::new();
+            let veiled = self.is_veiled()?;
+            // A reversed edge's property points the other way.
+            for reversed in [false, true] {
+                if only.is_some_and(|edge| edge.reversed() != reversed) {
                     continue;
                 }
-                let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
-                let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
-                let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
-                if let (Some(edge), Some(other)) = (edge, other) {
-                    found.insert(EdgeEnd { edge, other });
-                }
-                if found.len() >= MAX_ROWS {
-                    break;
+                let node_is_subject = (direction == Direction::Out) != reversed;
+                let predicate = only.map(|edge| NamedNode::new_unchecked(edge.iri()));
+                let (subject, object) = if node_is_subject {
+                    (Some(NamedOrBlankNodeRef::from(node.as_ref())), None)
+                } else {
+                    (None, Some(TermRef::from(node.as_ref())))
+                };
+                let quads =
+                    self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
+                for quad in quads {
+                    let quad = quad?;
+                    if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
+                        continue;
+                    }
+                    let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
+                    let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
+                    let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
+                    if let (Some(edge), Some(other)) = (edge, other) {
+                        found.insert(EdgeEnd { edge, other });
+                    }
+                    if found.len() >= MAX_ROWS {
+                        break;
+                    }
                 }
             }
-        }
-        Ok(found.into_iter().collect())
+            Ok(found.into_iter().collect())
+        })
     }
 
     /// The items of the ledger, as project, kind and key, that say something of a node.
@@ -380,19 +468,21 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn mentioning(&self, id: &NodeId) -> Result<BTreeSet<(String, ItemKind, String)>, GraphError> {
-        let node = quads::node(id);
-        let as_subject = self.store.quads_for_pattern(Some(node.as_ref().into()), None, None, None);
-        let as_object = self.store.quads_for_pattern(None, None, Some(node.as_ref().into()), None);
-        let mut found = BTreeSet::new();
-        for quad in as_subject.chain(as_object) {
-            let graph = quad?.graph_name;
-            if let GraphName::NamedNode(graph) = graph
-                && self.shows_graph(graph.as_ref().into())
-            {
-                found.extend(item_of_graph_iri(graph.as_str()));
+        self.guarded(|| {
+            let node = quads::node(id);
+            let as_subject = self.store.quads_for_pattern(Some(node.as_ref().into()), None, None, None);
+            let as_object = self.store.quads_for_pattern(None, None, Some(node.as_ref().into()), None);
+            let mut found = BTreeSet::new();
+            for quad in as_subject.chain(as_object) {
+                let graph = quad?.graph_name;
+                if let GraphName::NamedNode(graph) = graph
+                    && self.shows_graph(graph.as_ref().into())
+                {
+                    found.extend(item_of_graph_iri(graph.as_str()));
+                }
             }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     /// Answers one of the queries in `queries/`, over all items' graphs, at most [`MAX_ROWS`] rows.
@@ -400,25 +490,31 @@ impl Graph {
     /// # Errors
     /// The query was cancelled, or the store refused.
     pub fn select(&self, query: Query, bind: Vec<(&str, Value)>, cancel: &Cancel) -> Result<Vec<Row>, GraphError> {
-        let failed = |reason: String| GraphError::Query { query: query.file, reason };
-        let mut prepared = SparqlEvaluator::new()
-            .with_cancellation_token(cancel.0.clone())
-            .parse_query(query.text)
-            .map_err(|error| failed(error.to_string()))?;
-        prepared.dataset_mut().set_default_graph_as_union();
-        let veil = query.text.contains(VEIL).then(|| (VEIL, Value::Text(self.veil().to_owned())));
-        for (name, value) in bind.into_iter().chain(veil) {
-            let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
-            prepared = prepared.substitute_variable(variable, Term::from(value));
-        }
-        let results = prepared.on_store(&self.store).execute().map_err(|error| failed(error.to_string()))?;
-        let QueryResults::Solutions(solutions) = results else {
-            return Err(failed("it is no SELECT query".into()));
-        };
-        let row = |solution: oxigraph::sparql::QuerySolution| {
-            Row(solution.iter().map(|(name, term)| (name.as_str().to_owned(), term.clone())).collect())
-        };
-        solutions.take(MAX_ROWS).map(|solution| solution.map(row).map_err(|error| failed(error.to_string()))).collect()
+        self.guarded(|| {
+            let failed = |reason: String| GraphError::Query { query: query.file, reason };
+            let mut prepared = SparqlEvaluator::new()
+                .with_cancellation_token(cancel.0.clone())
+                .parse_query(query.text)
+                .map_err(|error| failed(error.to_string()))?;
+            prepared.dataset_mut().set_default_graph_as_union();
+            let veil = query.text.contains(VEIL).then(|| (VEIL, Value::Text(self.veil().to_owned())));
+            for (name, value) in bind.into_iter().chain(veil) {
+                let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
+                prepared = prepared.substitute_variable(variable, Term::from(value));
+            }
+            let unanswered = |error: QueryEvaluationError| match error {
+                QueryEvaluationError::Dataset(error) => GraphError::of_store(error.to_string()),
+                error => failed(error.to_string()),
+            };
+            let results = prepared.on_store(&self.store).execute().map_err(unanswered)?;
+            let QueryResults::Solutions(solutions) = results else {
+                return Err(failed("it is no SELECT query".into()));
+            };
+            let row = |solution: oxigraph::sparql::QuerySolution| {
+                Row(solution.iter().map(|(name, term)| (name.as_str().to_owned(), term.clone())).collect())
+            };
+            solutions.take(MAX_ROWS).map(|solution| solution.map(row).map_err(unanswered)).collect()
+        })
     }
 
     /// The canonical digest of everything that comes from items, and how many quads that is. Two graphs that say the
@@ -427,11 +523,13 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn digest(&self) -> Result<(String, u64), GraphError> {
-        let mut digest = SetDigest::default();
-        for statement in self.statements() {
-            digest.add(statement?.as_bytes());
-        }
-        Ok((digest.hex(), digest.count()))
+        self.guarded(|| {
+            let mut digest = SetDigest::default();
+            for statement in self.statements() {
+                digest.add(statement?.as_bytes());
+            }
+            Ok((digest.hex(), digest.count()))
+        })
     }
 
     /// Everything that comes from items, a line of N-Quads each, in no particular order.
@@ -448,17 +546,25 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn len(&self) -> Result<usize, GraphError> {
-        let meta = meta_node();
-        let own = self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
-        Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()? - self.hidden_len()?)
+        self.guarded(|| {
+            let meta = meta_node();
+            let own =
+                self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
+            Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()? - self.hidden_len()?)
+        })
     }
 
-    /// Writes everything to disk.
+    /// Writes everything to disk, unless it can only be read.
     ///
     /// # Errors
     /// The store refused.
     pub fn flush(&self) -> Result<(), GraphError> {
-        Ok(self.store.flush()?)
+        self.guarded(|| {
+            if self.writable().is_ok() {
+                self.store.flush()?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether there are none.

@@ -54,7 +54,7 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn hides(&self, id: &NodeId) -> Result<bool, GraphError> {
-        self.hides_node(quads::node(id).as_ref())
+        self.guarded(|| self.hides_node(quads::node(id).as_ref()))
     }
 
     fn hides_node(&self, node: NamedNodeRef<'_>) -> Result<bool, GraphError> {

@@ -121,20 +121,23 @@ impl Graph {
     /// # Errors
     /// Nothing is replaced.
     pub fn put_written(&self, facts: &[WrittenFact], basis: &str) -> Result<u64, GraphError> {
-        let wrong = self.wrong_written(facts)?;
-        let mut tx = self.store.start_transaction()?;
-        for graph in &wrong {
-            tx.remove_named_graph(NamedNodeRef::new_unchecked(graph))?;
-        }
-        for fact in facts.iter().filter(|fact| wrong.contains(&fact.graph())) {
-            tx.extend(fact.statements().iter());
-        }
-        if let Some(old) = self.written_basis()? {
-            tx.remove(&basis_quad(&old));
-        }
-        tx.insert(&basis_quad(basis));
-        tx.commit()?;
-        Ok(wrong.len() as u64)
+        self.guarded(|| {
+            let wrong = self.wrong_written(facts)?;
+            self.writable()?;
+            let mut tx = self.store.start_transaction()?;
+            for graph in &wrong {
+                tx.remove_named_graph(NamedNodeRef::new_unchecked(graph))?;
+            }
+            for fact in facts.iter().filter(|fact| wrong.contains(&fact.graph())) {
+                tx.extend(fact.statements().iter());
+            }
+            if let Some(old) = self.written_basis()? {
+                tx.remove(&basis_quad(&old));
+            }
+            tx.insert(&basis_quad(basis));
+            tx.commit()?;
+            Ok(wrong.len() as u64)
+        })
     }
 
     /// Names of the graphs that hold something else than `facts` says, or are missing.
@@ -142,22 +145,24 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn wrong_written(&self, facts: &[WrittenFact]) -> Result<BTreeSet<String>, GraphError> {
-        // Those that are wanted by no fact are wrong too.
-        let mut wrong = self.written_graphs()?;
-        for fact in facts {
-            let (graph, wanted) = (fact.graph(), fact.statements());
-            // The store writes numbers its own way, so it is asked whether it has them.
-            let mut is_right = self.written_in(&graph)?.len() == wanted.len();
-            for quad in &wanted {
-                is_right = is_right && self.store.contains(quad)?;
+        self.guarded(|| {
+            // Those that are wanted by no fact are wrong too.
+            let mut wrong = self.written_graphs()?;
+            for fact in facts {
+                let (graph, wanted) = (fact.graph(), fact.statements());
+                // The store writes numbers its own way, so it is asked whether it has them.
+                let mut is_right = self.written_in(&graph)?.len() == wanted.len();
+                for quad in &wanted {
+                    is_right = is_right && self.store.contains(quad)?;
+                }
+                if is_right {
+                    wrong.remove(&graph);
+                } else {
+                    wrong.insert(graph);
+                }
             }
-            if is_right {
-                wrong.remove(&graph);
-            } else {
-                wrong.insert(graph);
-            }
-        }
-        Ok(wrong)
+            Ok(wrong)
+        })
     }
 
     /// What all that language models wrote follows from; `None` if that was never noted.
@@ -165,13 +170,15 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn written_basis(&self) -> Result<Option<String>, GraphError> {
-        let (meta, predicate) = (NamedNode::new_unchecked(META_GRAPH), property("writtenFrom"));
-        let found = self.store.quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None);
-        let quad = { found }.next().transpose()?;
-        Ok(quad.and_then(|quad| match quad.object {
-            Term::Literal(literal) => Some(literal.value().to_owned()),
-            _ => None,
-        }))
+        self.guarded(|| {
+            let (meta, predicate) = (NamedNode::new_unchecked(META_GRAPH), property("writtenFrom"));
+            let found = self.store.quads_for_pattern(Some(meta.as_ref().into()), Some(predicate.as_ref()), None, None);
+            let quad = { found }.next().transpose()?;
+            Ok(quad.and_then(|quad| match quad.object {
+                Term::Literal(literal) => Some(literal.value().to_owned()),
+                _ => None,
+            }))
+        })
     }
 
     /// How many statements that is.

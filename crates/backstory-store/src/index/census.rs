@@ -16,17 +16,23 @@ use super::{
     schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS},
     sketches::{SKETCH_COLUMNS, Sketches},
     tables::{scan, stream},
-    types::{Coverage, KindCoverage, PendingDocument},
+    types::{Coverage, KindCoverage, PendingDocument, Projects},
 };
 
 /// Counts of documents, the documents that need vectors, and what searches must know of every one.
 #[derive(Debug, Default)]
 pub(super) struct Census {
-    tallies: BTreeMap<DocumentKind, Tally>,
+    projects: BTreeMap<String, ProjectCensus>,
     pending: BTreeMap<String, PendingDocument>,
-    passages: u64,
     pub(super) facts: Facts,
     pub(super) sketches: Sketches,
+}
+
+/// What is counted in one project. Who asks about some projects is told their sum.
+#[derive(Debug, Default)]
+struct ProjectCensus {
+    tallies: BTreeMap<DocumentKind, Tally>,
+    passages: u64,
     /// In how many documents each term occurs.
     frequencies: HashMap<TermId, u32>,
 }
@@ -61,7 +67,6 @@ impl Census {
                 let columns = Columns(&batch);
                 let of = columns.text(DOCUMENT)?.iter().flatten().zip(columns.text(CONTENT_HASH)?.iter().flatten());
                 for (document, hash) in of {
-                    census.passages += 1;
                     let known = hashes.entry(document.to_owned()).or_insert_with(|| hash.to_owned());
                     if known != hash {
                         stale.insert(document.to_owned());
@@ -77,16 +82,19 @@ impl Census {
             let (terms, importance) = (columns.lists(TERMS)?, columns.float(IMPORTANCE)?);
             for (row, of) in filterables(&batch)?.into_iter().enumerate() {
                 census.facts.insert(ids.value(row), &of, importance.value(row), contents.value(row))?;
-                census.count_terms(&numbers(terms, row));
+                census.count_terms(&of.project, &numbers(terms, row));
+                let passages = census.sketches.count(ids.value(row));
+                census.passages_added(&of.project, passages);
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
                     kind: of.kind,
+                    project: of.project,
                     thread: of.thread,
                     content_hash: contents.value(row).to_owned(),
                 };
                 match hashes.remove(&document.id) {
                     Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {
-                        census.tally(document.kind).documents += 1;
+                        census.tally(&document.project, document.kind).documents += 1;
                     }
                     found => {
                         stale.extend(found.map(|_| document.id.clone()));
@@ -102,46 +110,61 @@ impl Census {
         Ok(Found { census, stale })
     }
 
-    /// A document with these terms came.
-    pub(super) fn count_terms(&mut self, terms: &[TermId]) {
+    fn project(&mut self, project: &str) -> &mut ProjectCensus {
+        self.projects.entry(project.to_owned()).or_default()
+    }
+
+    fn within<'a>(&'a self, projects: Projects<'a>) -> impl Iterator<Item = &'a ProjectCensus> {
+        let all = matches!(projects, Projects::All).then(|| self.projects.values());
+        let some = match projects {
+            Projects::All => &[],
+            Projects::Only(names) => names,
+        };
+        all.into_iter().flatten().chain(some.iter().filter_map(|name| self.projects.get(name)))
+    }
+
+    /// A document of a project with these terms came.
+    pub(super) fn count_terms(&mut self, project: &str, terms: &[TermId]) {
+        let frequencies = &mut self.project(project).frequencies;
         for term in terms {
-            *self.frequencies.entry(*term).or_default() += 1;
+            *frequencies.entry(*term).or_default() += 1;
         }
     }
 
-    /// A document with these terms is gone.
-    pub(super) fn discount_terms(&mut self, terms: &[TermId]) {
+    /// A document of a project with these terms is gone.
+    pub(super) fn discount_terms(&mut self, project: &str, terms: &[TermId]) {
+        let frequencies = &mut self.project(project).frequencies;
         for term in terms {
-            if let Some(count) = self.frequencies.get_mut(term) {
+            if let Some(count) = frequencies.get_mut(term) {
                 *count -= 1;
                 if *count == 0 {
-                    self.frequencies.remove(term);
+                    frequencies.remove(term);
                 }
             }
         }
     }
 
-    /// In how many documents a term occurs.
-    pub(super) fn frequency(&self, term: TermId) -> u64 {
-        self.frequencies.get(&term).copied().unwrap_or(0).into()
+    /// In how many documents of projects a term occurs.
+    pub(super) fn frequency(&self, projects: Projects<'_>, term: TermId) -> u64 {
+        self.within(projects).filter_map(|of| of.frequencies.get(&term)).map(|count| u64::from(*count)).sum()
     }
 
-    fn tally(&mut self, kind: DocumentKind) -> &mut Tally {
-        self.tallies.entry(kind).or_default()
+    fn tally(&mut self, project: &str, kind: DocumentKind) -> &mut Tally {
+        self.project(project).tallies.entry(kind).or_default()
     }
 
     /// A document that is new, or whose text is, needs vectors.
     pub(super) fn add_pending(&mut self, document: PendingDocument) {
-        let tally = self.tally(document.kind);
+        let tally = self.tally(&document.project, document.kind);
         tally.documents += 1;
         tally.pending += 1;
         self.pending.insert(document.id.clone(), document);
     }
 
     /// A document is gone.
-    pub(super) fn remove(&mut self, id: &str, kind: DocumentKind) {
+    pub(super) fn remove(&mut self, id: &str, project: &str, kind: DocumentKind) {
         let was_pending = self.pending.remove(id).is_some();
-        let tally = self.tally(kind);
+        let tally = self.tally(project, kind);
         tally.documents = tally.documents.saturating_sub(1);
         tally.pending = tally.pending.saturating_sub(u64::from(was_pending));
     }
@@ -149,7 +172,7 @@ impl Census {
     /// A document has its vectors.
     pub(super) fn embedded(&mut self, id: &str) {
         if let Some(document) = self.pending.remove(id) {
-            let tally = self.tally(document.kind);
+            let tally = self.tally(&document.project, document.kind);
             tally.pending = tally.pending.saturating_sub(1);
         }
     }
@@ -158,14 +181,20 @@ impl Census {
         self.pending.contains_key(id)
     }
 
-    pub(super) fn passages_added(&mut self, count: u64) {
-        self.passages += count;
+    pub(super) fn passages_added(&mut self, project: &str, count: u64) {
+        self.project(project).passages += count;
     }
 
-    /// The passages of documents are gone; there were `count`.
-    pub(super) fn passages_removed(&mut self, documents: &[&str], count: u64) {
+    /// The passages of documents are gone.
+    pub(super) fn passages_removed(&mut self, documents: &[&str]) {
+        for id in documents {
+            let count = self.sketches.count(id);
+            if let Some(project) = self.facts.get(id).map(|facts| facts.project.clone()) {
+                let known = &mut self.project(&project).passages;
+                *known = known.saturating_sub(count);
+            }
+        }
         self.sketches.remove(documents);
-        self.passages = self.passages.saturating_sub(count);
     }
 
     /// In the order of their ids, those after `after`.
@@ -175,14 +204,22 @@ impl Census {
         range.take(limit).map(|(_, document)| document.clone()).collect()
     }
 
-    /// Of the documents that are seen.
-    pub(super) fn coverage(&self, sight: Sight) -> Coverage {
-        if sight == Sight::Confidential || self.facts.confidential().is_empty() {
-            return covered(&self.tallies, self.passages);
+    /// Of the documents of projects that are seen.
+    pub(super) fn coverage(&self, projects: Projects<'_>, sight: Sight) -> Coverage {
+        let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, Tally>::new(), 0);
+        for of in self.within(projects) {
+            passages += of.passages;
+            for (kind, tally) in &of.tallies {
+                let sum = tallies.entry(*kind).or_default();
+                sum.documents += tally.documents;
+                sum.pending += tally.pending;
+            }
         }
-        let (mut tallies, mut passages) = (self.tallies.clone(), self.passages);
+        if sight == Sight::Confidential || self.facts.confidential().is_empty() {
+            return covered(&tallies, passages);
+        }
         for id in self.facts.confidential() {
-            let Some(facts) = self.facts.get(id) else { continue };
+            let Some(facts) = self.facts.get(id).filter(|facts| projects.contain(&facts.project)) else { continue };
             let tally = tallies.entry(facts.kind).or_default();
             tally.documents = tally.documents.saturating_sub(1);
             tally.pending = tally.pending.saturating_sub(u64::from(self.is_pending(id)));

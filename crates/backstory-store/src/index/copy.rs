@@ -22,26 +22,29 @@ impl Index {
     /// # Errors
     /// If the store fails; what the directory then has is of no use.
     pub async fn copy_to(&self, dir: &Path) -> Result<(), IndexError> {
-        let _writer = self.shared.writer.lock().await;
-        // Takes out what an interrupted write left behind.
-        self.begin_write().await?;
-        self.end_write();
-        let connection = connect(dir).await?;
-        let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);
-        let passages = self.passages();
-        let model = &self.shared.model;
-        let vectors = if passages.foreign.is_some() {
-            create_passages(&connection, model).await?.table
-        } else {
-            let new = (PASSAGES, passages_schema(model), passages_indexes());
-            let table = copy(&passages.table, &connection, new).await?;
-            ensure_vector_index(&table).await?;
-            table
-        };
-        let new = (DOCUMENTS, documents_schema(), documents_indexes());
-        let documents = copy(&self.shared.documents, &connection, new).await?;
-        let version = vectors.version().await.map_err(IndexError::store("read the manifest"))?;
-        record(&documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
+        self.guarded(async {
+            let _writer = self.shared.writer.lock().await;
+            // Takes out what an interrupted write left behind.
+            self.begin_write().await?;
+            self.end_write();
+            let connection = connect(dir).await?;
+            let seq = recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0);
+            let passages = self.passages();
+            let model = &self.shared.model;
+            let vectors = if passages.foreign.is_some() {
+                create_passages(&connection, model).await?.table
+            } else {
+                let new = (PASSAGES, passages_schema(model), passages_indexes());
+                let table = copy(&passages.table, &connection, new).await?;
+                ensure_vector_index(&table).await?;
+                table
+            };
+            let new = (DOCUMENTS, documents_schema(), documents_indexes());
+            let documents = copy(&self.shared.documents, &connection, new).await?;
+            let version = vectors.version().await.map_err(IndexError::store("read the manifest"))?;
+            record(&documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
+        })
+        .await
     }
 }
 

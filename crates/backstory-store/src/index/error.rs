@@ -1,6 +1,8 @@
 //! What can go wrong with the index, each said in one sentence with what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::lack::Lack;
 
 /// An error of the index.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,16 @@ pub enum IndexError {
         /// Why it cannot be one.
         reason: String,
     },
+    /// It cannot be read or written now, and is not damaged.
+    #[error("cannot {action} in the search index: {lack}, and repeat the command ({reason})")]
+    Lacking {
+        /// What was tried.
+        action: &'static str,
+        /// What the machine lacks.
+        lack: Lack,
+        /// What the store said.
+        reason: String,
+    },
     /// An operation of the store failed.
     #[error("cannot {action} in the search index: {reason}")]
     Store {
@@ -63,9 +75,33 @@ pub enum IndexError {
 }
 
 impl IndexError {
+    /// The same of an index: an operation that failed for no other reason says that its files are damaged.
+    pub(super) fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Store { action, reason } => {
+                Self::Damaged { path: path.to_owned(), reason: format!("cannot {action}: {reason}") }
+            }
+            other => other,
+        }
+    }
+
+    /// The same where it is known what was tried.
+    pub(super) fn damaged(self, path: &Path) -> Self {
+        match self {
+            Self::Store { reason, .. } => Self::Damaged { path: path.to_owned(), reason },
+            other => other,
+        }
+    }
+
     /// For `map_err`: an operation of the store failed.
     pub(super) fn store<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Self {
-        move |source| Self::Store { action, reason: source.to_string() }
+        move |source| {
+            let reason = source.to_string();
+            match Lack::in_message(&reason) {
+                Some(lack) => Self::Lacking { action, lack, reason },
+                None => Self::Store { action, reason },
+            }
+        }
     }
 }
 

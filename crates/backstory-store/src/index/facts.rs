@@ -1,7 +1,7 @@
 //! What a search must know of every document it finds, in memory: reading it from the table takes longer than the search.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use super::{
     error::IndexError,
     rows::{Filterable, instant},
+    types::Projects,
 };
 
 /// What filters and ranking look at. Cheap to clone.
@@ -39,13 +40,38 @@ pub struct DocumentFacts {
     pub importance: f32,
     /// Whether only some may see it.
     pub confidential: bool,
+    /// Paths of its files, a line end before and after each.
+    paths: Arc<str>,
+    /// Whether it is of a file that says how things must be.
+    pub governing: bool,
+}
+
+impl DocumentFacts {
+    /// Whether it is of a file whose path begins so, or of a commit that changes one.
+    pub fn is_below(&self, prefix: &str) -> bool {
+        self.paths.contains(&beginning(prefix))
+    }
+}
+
+/// How a path that begins so stands among others.
+pub(super) fn beginning(prefix: &str) -> String {
+    format!("\n{prefix}")
+}
+
+/// What documents are called by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Their authors.
+    Author,
+    /// Their labels.
+    Label,
 }
 
 /// What a document says, as far as two states of the index are compared by it: the beginning of the SHA-256 of its
 /// text's hash and its state.
 pub type Imprint = [u8; 8];
 
-/// The facts of all documents, by id: some 240 bytes each.
+/// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     newest: Option<Timestamp>,
@@ -58,6 +84,10 @@ pub(super) struct Facts {
     confidential: HashSet<Box<str>>,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
+    /// Authors there are or were, as they are written, by what they are in lower case.
+    authors: HashMap<String, HashSet<Arc<str>>>,
+    /// The same of labels.
+    labels: HashMap<String, HashSet<Arc<str>>>,
 }
 
 impl Facts {
@@ -78,7 +108,15 @@ impl Facts {
             created_at: instant(of.created_at)?,
             importance,
             confidential: of.confidential,
+            paths: self.name(&of.paths),
+            governing: of.governing,
         };
+        if let Some(author) = &facts.author {
+            self.authors.entry(author.to_lowercase()).or_default().insert(author.clone());
+        }
+        for label in &facts.labels {
+            self.labels.entry(label.to_lowercase()).or_default().insert(label.clone());
+        }
         self.newest = self.newest.max(Some(facts.created_at));
         let said = said(content_hash, of);
         self.remove(id);
@@ -141,6 +179,25 @@ impl Facts {
     /// When the newest document was begun, also if it is gone by now.
     pub(super) fn newest(&self) -> Option<Timestamp> {
         self.newest
+    }
+
+    /// How a name is written, in whatever case.
+    pub(super) fn written(&self, what: Named, name: &str) -> impl Iterator<Item = &str> {
+        let known = match what {
+            Named::Author => &self.authors,
+            Named::Label => &self.labels,
+        };
+        known.get(&name.to_lowercase()).into_iter().flatten().map(|name| &**name)
+    }
+
+    /// The authors or labels of the documents of projects that are seen.
+    pub(super) fn known(&self, what: Named, projects: Projects<'_>, sight: Sight) -> BTreeSet<Arc<str>> {
+        let shown = self.documents.values().map(|(facts, _)| facts);
+        let shown = shown.filter(|facts| sight.sees(facts.confidential) && projects.contain(&facts.project));
+        match what {
+            Named::Author => shown.filter_map(|facts| facts.author.clone()).collect(),
+            Named::Label => shown.flat_map(|facts| facts.labels.iter().cloned()).collect(),
+        }
     }
 
     fn name(&mut self, name: &str) -> Arc<str> {

@@ -2,14 +2,29 @@
 
 use backstory_model::filter::Filter;
 use lancedb::{
-    datafusion::{arrow::datatypes::DataType, common::ScalarValue, functions_nested::expr_fn::array_has_all},
-    expr::{DfExpr as Expr, col, is_in, lit},
+    datafusion::{arrow::datatypes::DataType, common::ScalarValue, functions_nested::expr_fn::array_has_any},
+    expr::{DfExpr as Expr, col, contains, is_in, lit},
 };
 
-use super::schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, KIND, LABELS, PROJECT, STATE};
+use super::{
+    facts::{Facts, Named, beginning},
+    schema::{AUTHOR, CONFIDENTIAL, CREATED_AT, GOVERNING, KIND, LABELS, PATHS, PROJECT, STATE},
+};
 
-/// What rows of either table must meet to pass the filter, and to be open if nothing else is wanted; `None` if all do.
-pub(super) fn condition(filter: &Filter, only_open: bool) -> Option<Expr> {
+/// What rows of either table must meet.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    /// Nothing: all do.
+    All,
+    /// This.
+    Some(Box<Expr>),
+    /// What none can meet: nobody is called so.
+    None,
+}
+
+/// What rows must meet to pass the filter, and to be open if nothing else is wanted. Names count in whatever case, as the
+/// documents in `facts` write them.
+pub(super) fn condition(filter: &Filter, only_open: bool, facts: &Facts) -> Condition {
     let mut all = Vec::new();
     if only_open {
         all.push(col(CONFIDENTIAL).eq(lit(false)));
@@ -17,13 +32,21 @@ pub(super) fn condition(filter: &Filter, only_open: bool) -> Option<Expr> {
     if !filter.kinds.is_empty() {
         all.push(any_of(KIND, filter.kinds.iter().map(|kind| kind.as_str())));
     }
-    if let Some(author) = &filter.author {
-        all.push(col(AUTHOR).eq(lit(author.as_str())));
+    if !filter.authors.is_empty() {
+        let written: Vec<&str> =
+            filter.authors.iter().flat_map(|author| facts.written(Named::Author, author)).collect();
+        if written.is_empty() {
+            return Condition::None;
+        }
+        all.push(any_of(AUTHOR, written));
     }
-    if !filter.labels.is_empty() {
-        let labels: Vec<_> = filter.labels.iter().map(|label| ScalarValue::from(label.as_str())).collect();
-        let labels = ScalarValue::List(ScalarValue::new_list_nullable(&labels, &DataType::Utf8));
-        all.push(array_has_all(col(LABELS), lit(labels)));
+    for label in &filter.labels {
+        let written: Vec<_> = facts.written(Named::Label, label).map(ScalarValue::from).collect();
+        if written.is_empty() {
+            return Condition::None;
+        }
+        let written = ScalarValue::List(ScalarValue::new_list_nullable(&written, &DataType::Utf8));
+        all.push(array_has_any(col(LABELS), lit(written)));
     }
     if let Some(after) = filter.after {
         all.push(col(CREATED_AT).gt_eq(lit(after.as_millisecond())));
@@ -37,7 +60,13 @@ pub(super) fn condition(filter: &Filter, only_open: bool) -> Option<Expr> {
     if let Some(state) = filter.state {
         all.push(col(STATE).eq(lit(state.as_str())));
     }
-    all.into_iter().reduce(Expr::and)
+    if filter.governing {
+        all.push(col(GOVERNING).eq(lit(true)));
+    }
+    if let Some(prefix) = &filter.path {
+        all.push(contains(col(PATHS), lit(beginning(prefix))));
+    }
+    all.into_iter().reduce(Expr::and).map_or(Condition::All, |all| Condition::Some(Box::new(all)))
 }
 
 /// The column has one of these values.

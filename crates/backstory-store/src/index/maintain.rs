@@ -46,21 +46,24 @@ impl Index {
     /// # Errors
     /// If the store fails; the index stays usable.
     pub async fn optimize(&self) -> Result<(), IndexError> {
-        let _writer = self.shared.writer.lock().await;
-        let passages = self.passages();
-        compact(&self.shared.documents).await?;
-        let whole = OptimizeOptions::merge(usize::MAX).index_names(text_indexes());
-        optimize(&self.shared.documents, OptimizeAction::Index(whole)).await?;
-        fold_into_indexes(&self.shared.documents).await?;
-        prune(&self.shared.documents).await?;
-        compact(&passages.table).await?;
-        if passages.foreign.is_none() {
-            ensure_vector_index(&passages.table).await?;
-        }
-        fold_into_indexes(&passages.table).await?;
-        prune(&passages.table).await?;
-        self.shared.places.tidy(&self.shared.documents).await?;
-        passages.places.tidy(&passages.table).await
+        self.guarded(async {
+            let _writer = self.shared.writer.lock().await;
+            let passages = self.passages();
+            compact(&self.shared.documents).await?;
+            let whole = OptimizeOptions::merge(usize::MAX).index_names(text_indexes());
+            optimize(&self.shared.documents, OptimizeAction::Index(whole)).await?;
+            fold_into_indexes(&self.shared.documents).await?;
+            prune(&self.shared.documents).await?;
+            compact(&passages.table).await?;
+            if passages.foreign.is_none() {
+                ensure_vector_index(&passages.table).await?;
+            }
+            fold_into_indexes(&passages.table).await?;
+            prune(&passages.table).await?;
+            self.shared.places.tidy(&self.shared.documents).await?;
+            passages.places.tidy(&passages.table).await
+        })
+        .await
     }
 
     /// Documents that the full-text index does not cover yet. Every search reads all of them.
@@ -68,7 +71,7 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn unindexed(&self) -> Result<u64, IndexError> {
-        unindexed(&self.shared.documents, SEARCH_TEXT).await
+        self.guarded(async { unindexed(&self.shared.documents, SEARCH_TEXT).await }).await
     }
 
     /// Bytes that the index takes on disk. Blocks while it looks.

@@ -33,8 +33,9 @@ mod vectors;
 mod write;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
+    future::Future,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
@@ -50,20 +51,21 @@ use self::{
     census::{Census, Found},
     places::Places,
     schema::ID,
-    tables::Passages,
+    tables::{Passages, damaged},
     vectors::Remembered,
 };
 pub use self::{
     error::{Format, IndexError},
-    facts::{DocumentFacts, Imprint},
+    facts::{DocumentFacts, Imprint, Named},
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
         Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PassageId,
-        PendingDocument, StoredDocument, StoredPassage, ThreadDocuments,
+        PendingDocument, Projects, StoredDocument, StoredPassage, ThreadDocuments,
     },
     vectors::Vectors,
 };
+use crate::guard::{Damage, caught_later};
 
 /// Key of the last applied sequence number in the configuration of `documents`.
 const APPLIED_SEQ: &str = "backstory.applied_seq";
@@ -92,6 +94,7 @@ struct Shared {
     writer: tokio::sync::Mutex<()>,
     census: Mutex<Counted>,
     remembered: Mutex<Remembered>,
+    damage: Damage,
 }
 
 /// The census, and whether it can be relied on.
@@ -113,19 +116,22 @@ impl Index {
     ///
     /// # Errors
     /// [`Damaged`](IndexError::Damaged), [`Newer`](IndexError::Newer) and [`Outdated`](IndexError::Outdated) say that
-    /// it must be rebuilt.
+    /// it must be rebuilt, [`Lacking`](IndexError::Lacking) that it need not.
     pub async fn open(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
+        match caught_later(Self::open_tables(dir, model)).await {
+            Ok(opened) => opened.map_err(|error| error.at(dir)),
+            Err(panic) => Err(damaged(dir, panic)),
+        }
+    }
+
+    async fn open_tables(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
         let connection = tables::connect(dir).await?;
         let documents = tables::open_documents(&connection, dir).await?;
         let passages = tables::open_passages(&connection, dir, &model).await?;
         check_passages_version(dir, &documents, &passages.table).await?;
         // This reads a column of every file there is, so it also finds files that a power cut has taken.
         let places = Places::new(ID);
-        let Found { census, stale } =
-            take_census(&documents, &places, &passages).await.map_err(|error| match error {
-                IndexError::Store { reason, .. } => tables::damaged(dir, reason),
-                other => other,
-            })?;
+        let Found { census, stale } = take_census(&documents, &places, &passages).await?;
         let shared = Shared {
             path: dir.to_owned(),
             model,
@@ -136,10 +142,33 @@ impl Index {
             writer: tokio::sync::Mutex::default(),
             census: Mutex::new(Counted { census, writing: false }),
             remembered: Mutex::default(),
+            damage: Damage::default(),
         };
         let index = Self { shared: Arc::new(shared), sight: Sight::Confidential };
-        index.delete_stale(&stale).await?;
+        match index.delete_stale(&stale).await {
+            // It can be read all the same; the next write tries again.
+            Err(IndexError::Lacking { .. }) => index.counted().writing = true,
+            done => done?,
+        }
         Ok(index)
+    }
+
+    /// What was found to be damaged since it was opened. It is of no use then and must be made anew.
+    pub fn damage(&self) -> Option<&str> {
+        self.shared.damage.get()
+    }
+
+    /// Does what reads or writes the tables, and remembers damage that it meets: whatever keeps them from answering,
+    /// unless the machine lacks something.
+    async fn guarded<T>(&self, call: impl Future<Output = Result<T, IndexError>>) -> Result<T, IndexError> {
+        let done = match caught_later(call).await {
+            Ok(done) => done.map_err(|error| error.at(&self.shared.path)),
+            Err(panic) => Err(damaged(&self.shared.path, panic)),
+        };
+        if let Err(IndexError::Damaged { reason, .. }) = &done {
+            self.shared.damage.note(reason);
+        }
+        done
     }
 
     /// The same index as somebody sees it.
@@ -163,12 +192,17 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn applied_seq(&self) -> Result<u64, IndexError> {
-        Ok(recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0))
+        self.guarded(async { Ok(recorded(&self.shared.documents, APPLIED_SEQ).await?.unwrap_or(0)) }).await
     }
 
     /// How much of the corpus has vectors. Costs nothing.
     pub fn coverage(&self) -> Coverage {
-        self.counted().census.coverage(self.sight)
+        self.coverage_of(Projects::All)
+    }
+
+    /// How much of projects has vectors. Costs nothing.
+    pub fn coverage_of(&self, projects: Projects<'_>) -> Coverage {
+        self.counted().census.coverage(projects, self.sight)
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
@@ -178,16 +212,22 @@ impl Index {
         ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id).filter(seen)?.clone()))).collect()
     }
 
+    /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
+    pub fn known(&self, what: Named, projects: Projects<'_>) -> BTreeSet<Arc<str>> {
+        self.counted().census.facts.known(what, projects, self.sight)
+    }
+
     /// When the newest document was begun. Costs nothing.
     pub fn newest(&self) -> Option<Timestamp> {
         self.counted().census.facts.newest()
     }
 
-    /// How many documents there are, seen or not, and in how many of them each term occurs. Costs nothing.
-    pub fn frequencies(&self, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
+    /// How many documents projects have, seen or not, and in how many of them each term occurs: counted for each project
+    /// apart, so that what others say changes no answer about these. Costs nothing.
+    pub fn frequencies(&self, projects: Projects<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
         let counted = self.counted();
-        let of_terms = terms.into_iter().map(|term| counted.census.frequency(term)).collect();
-        (counted.census.coverage(Sight::Confidential).documents, of_terms)
+        let of_terms = terms.into_iter().map(|term| counted.census.frequency(projects, term)).collect();
+        (counted.census.coverage(projects, Sight::Confidential).documents, of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
@@ -219,18 +259,21 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn known_vectors(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
-        let passages = self.passages();
-        if passages.foreign.is_some() {
-            return Ok(HashMap::new());
-        }
-        let mut found = vectors::find(&passages.table, text_hashes).await?;
-        let remembered = self.remembered();
-        for hash in text_hashes {
-            if let Some(vector) = remembered.get(hash) {
-                found.entry(hash.clone()).or_insert_with(|| vector.clone());
+        self.guarded(async {
+            let passages = self.passages();
+            if passages.foreign.is_some() {
+                return Ok(HashMap::new());
             }
-        }
-        Ok(found)
+            let mut found = vectors::find(&passages.table, text_hashes).await?;
+            let remembered = self.remembered();
+            for hash in text_hashes {
+                if let Some(vector) = remembered.get(hash) {
+                    found.entry(hash.clone()).or_insert_with(|| vector.clone());
+                }
+            }
+            Ok(found)
+        })
+        .await
     }
 
     fn passages(&self) -> Passages {
@@ -288,7 +331,7 @@ async fn check_passages_version(dir: &Path, documents: &Table, passages: &Table)
     let expected = recorded(documents, PASSAGES_VERSION).await?.unwrap_or(0);
     let found = passages.version().await.map_err(IndexError::store("read the manifest"))?;
     if found < expected {
-        return Err(tables::damaged(dir, format!("its passages are at version {found}, not {expected}")));
+        return Err(damaged(dir, format!("its passages are at version {found}, not {expected}")));
     }
     Ok(())
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use backstory_model::{filter::Filter, sight::Sight};
 use lancedb::{
     DistanceType,
-    expr::DfExpr as Expr,
     index::scalar::{FtsQuery, FullTextSearchQuery, MatchQuery},
     query::{QueryBase as _, Select},
     table::tokenize,
@@ -15,7 +14,7 @@ use super::{
     Index,
     columns::{Columns, vector},
     error::IndexError,
-    filter::{any_of, condition},
+    filter::{Condition, any_of, condition},
     maintain::CLUSTERS_SEARCHED,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
@@ -46,27 +45,33 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn lexical(&self, query: &str, filter: &Filter, limit: usize) -> Result<Vec<Hit>, IndexError> {
-        let words = words(query);
-        let terms = tokenize(&words, &analyzer()).map_err(IndexError::store("cut a query into terms"))?;
-        let limit = limit.min(MAX_HITS);
-        if terms.is_empty() || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let condition = condition(filter, self.is_veiled());
-        let mut wanted = limit + SPARE_HITS;
-        loop {
-            let mut hits = self.matches(&words, condition.clone(), wanted).await?;
-            let cut_among_equals = hits.len() == wanted && hits[limit - 1].score <= hits[wanted - 1].score;
-            if !cut_among_equals || wanted >= MAX_HITS {
-                hits.truncate(limit);
-                return Ok(hits);
+        self.guarded(async {
+            let words = words(query);
+            let terms = tokenize(&words, &analyzer()).map_err(IndexError::store("cut a query into terms"))?;
+            let limit = limit.min(MAX_HITS);
+            if terms.is_empty() || limit == 0 {
+                return Ok(Vec::new());
             }
-            wanted = (wanted * 4).min(MAX_HITS);
-        }
+            let condition = self.condition(filter);
+            if matches!(condition, Condition::None) {
+                return Ok(Vec::new());
+            }
+            let mut wanted = limit + SPARE_HITS;
+            loop {
+                let mut hits = self.matches(&words, &condition, wanted).await?;
+                let cut_among_equals = hits.len() == wanted && hits[limit - 1].score <= hits[wanted - 1].score;
+                if !cut_among_equals || wanted >= MAX_HITS {
+                    hits.truncate(limit);
+                    return Ok(hits);
+                }
+                wanted = (wanted * 4).min(MAX_HITS);
+            }
+        })
+        .await
     }
 
     /// The best documents with one of the words; which of equal ones are among them is left to the store.
-    async fn matches(&self, words: &str, condition: Option<Expr>, limit: usize) -> Result<Vec<Hit>, IndexError> {
+    async fn matches(&self, words: &str, condition: &Condition, limit: usize) -> Result<Vec<Hit>, IndexError> {
         let query = MatchQuery::new(words.to_owned()).with_column(Some(SEARCH_TEXT.to_owned()));
         let table = snapshot(&self.shared.documents).await?;
         let mut search = table
@@ -75,8 +80,8 @@ impl Index {
             .with_row_id()
             .select(Select::columns(&[SCORE]))
             .limit(limit);
-        if let Some(condition) = condition {
-            search = search.only_if_expr(condition);
+        if let Condition::Some(condition) = condition {
+            search = search.only_if_expr((**condition).clone());
         }
         let mut hits = Vec::new();
         for batch in fetch(search, "search the text").await? {
@@ -90,6 +95,11 @@ impl Index {
         self.retain_seen(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
+    }
+
+    fn condition(&self, filter: &Filter) -> Condition {
+        let is_veiled = self.is_veiled();
+        condition(filter, is_veiled, &self.counted().census.facts)
     }
 
     /// Whether there is anything that it does not show.
@@ -112,28 +122,40 @@ impl Index {
     /// # Errors
     /// [`Vector`](IndexError::Vector) if it cannot be one of the model, or if the store fails.
     pub async fn semantic(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
-        self.check_vector(vector, || "the query's vector".to_owned())?;
-        let limit = limit.min(MAX_HITS);
-        if self.passages().foreign.is_some() || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
-        loop {
-            let passages = self.nearest(vector, filter, wanted).await?;
-            let all = passages.len() < wanted;
-            let mut documents = HashSet::new();
-            let mut hits = passages;
-            hits.retain(|hit| documents.insert(hit.document.clone()));
-            if hits.len() >= limit || all {
-                hits.truncate(limit);
-                return Ok(hits);
+        self.guarded(async {
+            self.check_vector(vector, || "the query's vector".to_owned())?;
+            let limit = limit.min(MAX_HITS);
+            if self.passages().foreign.is_some() || limit == 0 {
+                return Ok(Vec::new());
             }
-            wanted *= MORE_PASSAGES;
-        }
+            let condition = self.condition(filter);
+            if matches!(condition, Condition::None) {
+                return Ok(Vec::new());
+            }
+            let mut wanted = limit + limit.div_ceil(HITS_PER_SPARE_PASSAGE);
+            loop {
+                let passages = self.nearest(vector, &condition, wanted).await?;
+                let all = passages.len() < wanted;
+                let mut documents = HashSet::new();
+                let mut hits = passages;
+                hits.retain(|hit| documents.insert(hit.document.clone()));
+                if hits.len() >= limit || all {
+                    hits.truncate(limit);
+                    return Ok(hits);
+                }
+                wanted *= MORE_PASSAGES;
+            }
+        })
+        .await
     }
 
     /// The nearest passages, the nearest first, equally near ones by document.
-    async fn nearest(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Vec<PassageHit>, IndexError> {
+    async fn nearest(
+        &self,
+        vector: &[f32],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<PassageHit>, IndexError> {
         let Passages { table, places, .. } = self.passages();
         let table = snapshot(&table).await?;
         let mut search = table
@@ -147,8 +169,8 @@ impl Index {
             .with_row_id()
             .select(Select::columns(&[DISTANCE]))
             .limit(limit);
-        if let Some(condition) = condition(filter, self.is_veiled()) {
-            search = search.only_if_expr(condition);
+        if let Condition::Some(condition) = condition {
+            search = search.only_if_expr((**condition).clone());
         }
         let mut hits = Vec::new();
         for batch in fetch(search, "search the vectors").await? {
@@ -169,23 +191,26 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn passage_texts(&self, ids: &[PassageId]) -> Result<HashMap<PassageId, String>, IndexError> {
-        let Passages { table, places, .. } = self.passages();
-        let ids: Vec<String> = ids.iter().map(PassageId::to_string).collect();
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut found = HashMap::new();
-        for batch in places.rows(&table, &ids, &[TEXT, CONFIDENTIAL]).await? {
-            let columns = Columns(&batch);
-            let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
-            let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
-            let is_seen = |row: &usize| {
-                counted.census.facts.shows(documents.value(*row), self.sight)
-                    && self.sight.sees(confidential.value(*row))
-            };
-            let seen = (0..batch.num_rows()).filter(is_seen);
-            let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
-            found.extend(seen.filter_map(text));
-        }
-        Ok(found)
+        self.guarded(async {
+            let Passages { table, places, .. } = self.passages();
+            let ids: Vec<String> = ids.iter().map(PassageId::to_string).collect();
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let mut found = HashMap::new();
+            for batch in places.rows(&table, &ids, &[TEXT, CONFIDENTIAL]).await? {
+                let columns = Columns(&batch);
+                let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
+                let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
+                let is_seen = |row: &usize| {
+                    counted.census.facts.shows(documents.value(*row), self.sight)
+                        && self.sight.sees(confidential.value(*row))
+                };
+                let seen = (0..batch.num_rows()).filter(is_seen);
+                let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
+                found.extend(seen.filter_map(text));
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// The vectors of the passages of documents, of those that have any, each document's in the order of their texts.
@@ -193,32 +218,35 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn vectors_of(&self, documents: &[String]) -> Result<HashMap<String, Vec<Vec<f32>>>, IndexError> {
-        let passages = self.passages();
-        let mut found: HashMap<String, Vec<(String, Vec<f32>)>> = HashMap::new();
-        if passages.foreign.is_some() {
-            return Ok(HashMap::new());
-        }
-        let mut documents = documents.to_vec();
-        self.retain_seen(&mut documents, |id| id);
-        for documents in documents.chunks(VALUES_PER_QUERY) {
-            let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
-            let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);
-            let query = passages.table.query().only_if_expr(condition).select(columns);
-            for batch in fetch(query, "read vectors").await? {
-                let columns = Columns(&batch);
-                let (ids, hashes) = (columns.text(DOCUMENT)?, columns.text(TEXT_HASH)?);
-                let vectors = columns.vectors(VECTOR)?;
-                for row in 0..batch.num_rows() {
-                    let vector = (hashes.value(row).to_owned(), vector(vectors, row));
-                    found.entry(ids.value(row).to_owned()).or_default().push(vector);
+        self.guarded(async {
+            let passages = self.passages();
+            let mut found: HashMap<String, Vec<(String, Vec<f32>)>> = HashMap::new();
+            if passages.foreign.is_some() {
+                return Ok(HashMap::new());
+            }
+            let mut documents = documents.to_vec();
+            self.retain_seen(&mut documents, |id| id);
+            for documents in documents.chunks(VALUES_PER_QUERY) {
+                let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
+                let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);
+                let query = passages.table.query().only_if_expr(condition).select(columns);
+                for batch in fetch(query, "read vectors").await? {
+                    let columns = Columns(&batch);
+                    let (ids, hashes) = (columns.text(DOCUMENT)?, columns.text(TEXT_HASH)?);
+                    let vectors = columns.vectors(VECTOR)?;
+                    for row in 0..batch.num_rows() {
+                        let vector = (hashes.value(row).to_owned(), vector(vectors, row));
+                        found.entry(ids.value(row).to_owned()).or_default().push(vector);
+                    }
                 }
             }
-        }
-        let in_order = |(id, mut vectors): (String, Vec<(String, Vec<f32>)>)| {
-            vectors.sort_by(|a, b| a.0.cmp(&b.0));
-            (id, vectors.into_iter().map(|(_, vector)| vector).collect())
-        };
-        Ok(found.into_iter().map(in_order).collect())
+            let in_order = |(id, mut vectors): (String, Vec<(String, Vec<f32>)>)| {
+                vectors.sort_by(|a, b| a.0.cmp(&b.0));
+                (id, vectors.into_iter().map(|(_, vector)| vector).collect())
+            };
+            Ok(found.into_iter().map(in_order).collect())
+        })
+        .await
     }
 
     /// The documents with these ids, in that order, without those that there are not.
@@ -226,14 +254,17 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn documents(&self, ids: &[String]) -> Result<Vec<StoredDocument>, IndexError> {
-        let facts = self.facts(ids.iter().map(String::as_str));
-        let known: Vec<&str> = facts.keys().copied().collect();
-        let mut found = HashMap::new();
-        for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
-            let documents = stored_documents(&batch, &facts, self.sight)?.into_iter();
-            found.extend(documents.map(|document| (document.id.clone(), document)));
-        }
-        Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+        self.guarded(async {
+            let facts = self.facts(ids.iter().map(String::as_str));
+            let known: Vec<&str> = facts.keys().copied().collect();
+            let mut found = HashMap::new();
+            for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
+                let documents = stored_documents(&batch, &facts, self.sight)?.into_iter();
+                found.extend(documents.map(|document| (document.id.clone(), document)));
+            }
+            Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+        })
+        .await
     }
 }
 

@@ -12,6 +12,7 @@ use arrow::{
 use backstory_model::{
     digest::sha256_hex,
     document::Document,
+    document_type::DocumentType,
     entity::State,
     filter::DocumentKind,
     sight::Sight,
@@ -24,8 +25,9 @@ use super::{
     error::IndexError,
     facts::DocumentFacts,
     schema::{
-        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, ID, KIND, LABELS, LINE_END,
-        LINE_START, PATH, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR, documents_schema,
+        AUTHOR, CONFIDENTIAL, CONTENT_HASH, CREATED_AT, DOCUMENT, FILTER_COLUMNS, GOVERNING, ID, KIND, LABELS,
+        LINE_END, LINE_START, PATH, PATHS, PROJECT, STATE, TEXT, THREAD, TITLE, UPDATED_AT, URL, VECTOR,
+        documents_schema,
     },
     types::{NewPassage, StoredDocument},
 };
@@ -41,6 +43,10 @@ pub(super) struct Filterable {
     pub(super) state: Option<State>,
     pub(super) created_at: i64,
     pub(super) confidential: bool,
+    /// Paths of its files, a line end before and after each; empty if it has none.
+    pub(super) paths: String,
+    /// Whether it says how things must be.
+    pub(super) governing: bool,
 }
 
 /// A row of `documents`.
@@ -79,6 +85,8 @@ impl DocumentRow {
                 state: document.state,
                 created_at: document.created_at.as_millisecond(),
                 confidential: document.confidential,
+                paths: paths_of(document),
+                governing: DocumentType::of(document.kind, document.path.as_deref()).is_governing(),
             },
             content_hash: sha256_hex(&text),
             row_hash: String::new(),
@@ -104,7 +112,7 @@ impl DocumentRow {
         let state = of.state.map_or("", State::as_str);
         let lines = self.lines.map(|(first, last)| format!("{first}-{last}")).unwrap_or_default();
         let mut values = vec![self.id.as_str(), &of.thread, of.kind.as_str(), &of.project, state];
-        values.extend([self.path.as_deref().unwrap_or_default(), &lines, &importance]);
+        values.extend([self.path.as_deref().unwrap_or_default(), &lines, &importance, &of.paths]);
         let flag = |is: bool| if is { "1" } else { "0" };
         values.extend([of.author.as_deref().unwrap_or_default(), flag(of.author.is_some()), flag(of.confidential)]);
         values.extend([created_at.as_str(), &updated_at, &self.title, &self.url, &self.text, &self.search_text]);
@@ -117,6 +125,16 @@ impl DocumentRow {
         }
         sha256_hex(&whole)
     }
+}
+
+/// What a [`PATHS`] column has: no path has a line end.
+fn paths_of(document: &Document) -> String {
+    let paths = document.path.iter().chain(&document.changed).filter(|path| !path.contains('\n'));
+    let mut all: String = paths.flat_map(|path| ["\n", path.as_str()]).collect();
+    if !all.is_empty() {
+        all.push('\n');
+    }
+    all
 }
 
 /// Rows of `documents` as a batch.
@@ -163,6 +181,8 @@ fn filter_column(name: &str, rows: &[&Filterable]) -> ArrayRef {
         STATE => Arc::new(rows.iter().map(|row| row.state.map(State::as_str)).collect::<StringArray>()),
         CREATED_AT => Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.created_at))),
         CONFIDENTIAL => Arc::new(rows.iter().map(|row| Some(row.confidential)).collect::<BooleanArray>()),
+        PATHS => column(rows, |row| &row.paths),
+        GOVERNING => Arc::new(rows.iter().map(|row| Some(row.governing)).collect::<BooleanArray>()),
         _ => {
             let mut labels = ListBuilder::new(StringBuilder::new());
             for row in rows {
@@ -288,7 +308,8 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
     let (threads, projects, authors) = (columns.text(THREAD)?, columns.text(PROJECT)?, columns.text(AUTHOR)?);
     let (kinds, states) = (columns.text(KIND)?, columns.text(STATE)?);
     let (labels, created) = (columns.lists(LABELS)?, columns.integer(CREATED_AT)?);
-    let confidential = columns.flag(CONFIDENTIAL)?;
+    let (confidential, governing) = (columns.flag(CONFIDENTIAL)?, columns.flag(GOVERNING)?);
+    let paths = columns.text(PATHS)?;
     (0..batch.num_rows())
         .map(|row| {
             Ok(Filterable {
@@ -300,6 +321,8 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
                 state: states.is_valid(row).then(|| state(states.value(row))).transpose()?,
                 created_at: created.value(row),
                 confidential: confidential.value(row),
+                paths: paths.value(row).to_owned(),
+                governing: governing.value(row),
             })
         })
         .collect()

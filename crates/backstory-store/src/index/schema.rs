@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 6, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 7, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -27,6 +27,9 @@ pub(super) const LABELS: &str = "labels";
 pub(super) const STATE: &str = "state";
 pub(super) const CREATED_AT: &str = "created_at";
 pub(super) const CONFIDENTIAL: &str = "confidential";
+/// Paths of its files, a line end before and after each.
+pub(super) const PATHS: &str = "paths";
+pub(super) const GOVERNING: &str = "governing";
 pub(super) const UPDATED_AT: &str = "updated_at";
 pub(super) const TITLE: &str = "title";
 pub(super) const URL: &str = "url";
@@ -44,7 +47,8 @@ pub(super) const TEXT_HASH: &str = "text_hash";
 pub(super) const VECTOR: &str = "vector";
 
 /// Columns of both tables that a filter looks at, in their order.
-pub(super) const FILTER_COLUMNS: [&str; 8] = [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL];
+pub(super) const FILTER_COLUMNS: [&str; 10] =
+    [THREAD, KIND, PROJECT, AUTHOR, LABELS, STATE, CREATED_AT, CONFIDENTIAL, PATHS, GOVERNING];
 
 /// Longest term that is indexed, in bytes: commit and content hashes are found, encoded blobs are not.
 pub(super) const MAX_TERM: usize = 100;
@@ -85,7 +89,11 @@ pub(super) fn passages_schema(model: &ModelTag) -> SchemaRef {
     fields.extend(filter_fields());
     fields.extend([CONTENT_HASH, TEXT, TEXT_HASH].map(text));
     fields.extend([terms_field(), Field::new(VECTOR, vector_type(model.dimension), false)]);
-    let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_MODEL, model.name.clone())];
+    let metadata = [
+        (META_SCHEMA, FORMAT.schema.to_string()),
+        (META_ANALYZER, FORMAT.analyzer.to_string()),
+        (META_MODEL, model.name.clone()),
+    ];
     with_metadata(fields, metadata)
 }
 
@@ -107,7 +115,7 @@ fn filter_fields() -> impl Iterator<Item = Field> {
         AUTHOR | STATE => Field::new(name, DataType::Utf8, true),
         LABELS => Field::new(name, DataType::List(Arc::new(Field::new("item", DataType::Utf8, true))), false),
         CREATED_AT => Field::new(name, DataType::Int64, false),
-        CONFIDENTIAL => Field::new(name, DataType::Boolean, false),
+        CONFIDENTIAL | GOVERNING => Field::new(name, DataType::Boolean, false),
         _ => text(name),
     })
 }
@@ -117,9 +125,9 @@ fn with_metadata<const N: usize>(fields: Vec<Field>, metadata: [(&str, String); 
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
-/// The version that `documents` was written with; `None` if it does not say.
-pub(super) fn format_of(documents: &Schema) -> Option<Format> {
-    let number = |key: &str| documents.metadata().get(key)?.parse().ok();
+/// The version that a table was written with; `None` if it does not say.
+pub(super) fn format_of(table: &Schema) -> Option<Format> {
+    let number = |key: &str| table.metadata().get(key)?.parse().ok();
     Some(Format { schema: number(META_SCHEMA)?, analyzer: number(META_ANALYZER)? })
 }
 
@@ -146,9 +154,10 @@ pub(super) fn passages_indexes() -> Vec<(&'static str, Index)> {
     indexes
 }
 
-fn filter_indexes() -> [(&'static str, Index); FILTER_COLUMNS.len()] {
-    FILTER_COLUMNS.map(|name| match name {
-        KIND | PROJECT | STATE | CONFIDENTIAL => (name, Index::Bitmap(BitmapIndexBuilder::default())),
+/// Paths are read one after the other.
+fn filter_indexes() -> impl Iterator<Item = (&'static str, Index)> {
+    FILTER_COLUMNS.into_iter().filter(|name| *name != PATHS).map(|name| match name {
+        KIND | PROJECT | STATE | CONFIDENTIAL | GOVERNING => (name, Index::Bitmap(BitmapIndexBuilder::default())),
         LABELS => (name, Index::LabelList(LabelListIndexBuilder::default())),
         _ => (name, btree()),
     })

@@ -47,7 +47,7 @@ pub(super) async fn connect(dir: &Path) -> Result<Connection, IndexError> {
 }
 
 pub(super) fn damaged(dir: &Path, reason: impl std::fmt::Display) -> IndexError {
-    IndexError::Damaged { path: dir.to_owned(), reason: reason.to_string() }
+    IndexError::store("open a table")(reason).damaged(dir)
 }
 
 /// Opens a table; `None` if there is none.
@@ -78,7 +78,16 @@ pub(super) async fn open_documents(connection: &Connection, dir: &Path) -> Resul
     let found = format_of(&schema).ok_or_else(|| damaged(dir, "it does not say which format it has"))?;
     let path = dir.to_owned();
     if found.schema > FORMAT.schema || found.analyzer > FORMAT.analyzer {
-        return Err(IndexError::Newer { path, found, known: FORMAT });
+        // A newer program says so in both tables; a flipped bit is in one.
+        let passages = open(connection, dir, PASSAGES).await?;
+        let schema = match &passages {
+            Some(passages) => passages.schema().await.ok(),
+            None => None,
+        };
+        return Err(match schema.as_deref().and_then(format_of) {
+            Some(agreed) if agreed == found => IndexError::Newer { path, found, known: FORMAT },
+            _ => damaged(dir, format!("its tables do not agree on its format, {found}")),
+        });
     }
     if found != FORMAT {
         return Err(IndexError::Outdated { path, found, known: FORMAT });

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use backstory_model::{document::Document, filter::DocumentKind};
+use backstory_model::{
+    document::Document,
+    filter::{DocumentKind, Filter},
+};
 use jiff::Timestamp;
 
 use super::facts::DocumentFacts;
@@ -25,6 +28,29 @@ pub struct ThreadDocuments {
     pub documents: Vec<Document>,
 }
 
+/// Projects that counts are of, by their full paths.
+#[derive(Clone, Copy, Debug)]
+pub enum Projects<'a> {
+    /// All there are.
+    All,
+    /// These; one that is not known has nothing to count.
+    Only(&'a [String]),
+}
+
+impl<'a> Projects<'a> {
+    /// Those that a filter lets through.
+    pub fn of(filter: &'a Filter) -> Self {
+        filter.project.as_ref().map_or(Self::All, |project| Self::Only(std::slice::from_ref(project)))
+    }
+
+    pub(super) fn contain(self, project: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|name| name == project),
+        }
+    }
+}
+
 /// What [`apply`](super::Index::apply) did, in documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
@@ -43,6 +69,8 @@ pub struct PendingDocument {
     pub id: String,
     /// What it is.
     pub kind: DocumentKind,
+    /// Full path of the project.
+    pub project: String,
     /// Id of the issue or merge request it belongs to.
     pub thread: String,
     /// SHA-256 of its canonical text.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use lancedb::{
@@ -15,9 +15,10 @@ use super::{
     error::IndexError,
     filter::any_of,
     schema::{PASSAGES, TEXT_HASH, VECTOR, model_of},
-    tables::{connect, fetch, open},
+    tables::{connect, damaged, fetch, open},
     types::ModelTag,
 };
+use crate::guard::caught_later;
 
 /// Values in one condition of a query.
 pub(super) const VALUES_PER_QUERY: usize = 1000;
@@ -28,6 +29,7 @@ const REMEMBERED: usize = 4096;
 #[derive(Clone)]
 pub struct Vectors {
     table: Table,
+    path: PathBuf,
 }
 
 impl Vectors {
@@ -36,13 +38,17 @@ impl Vectors {
     /// # Errors
     /// If they are there, but cannot be opened.
     pub async fn open(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
+        caught_later(Self::open_table(dir, model)).await.unwrap_or_else(|panic| Err(damaged(dir, panic)))
+    }
+
+    async fn open_table(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
         if !dir.is_dir() {
             return Ok(None);
         }
         let connection = connect(dir).await?;
         let Some(table) = open(&connection, dir, PASSAGES).await? else { return Ok(None) };
         let schema = table.schema().await.map_err(IndexError::store("read a table"))?;
-        Ok((model_of(&schema).as_ref() == Some(model)).then_some(Self { table }))
+        Ok((model_of(&schema).as_ref() == Some(model)).then(|| Self { table, path: dir.to_owned() }))
     }
 
     /// The vectors of texts, by SHA-256 of the text. Texts that were never embedded are missing.
@@ -50,7 +56,8 @@ impl Vectors {
     /// # Errors
     /// If the store fails.
     pub async fn find(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
-        find(&self.table, text_hashes).await
+        let found = caught_later(find(&self.table, text_hashes)).await;
+        found.unwrap_or_else(|panic| Err(damaged(&self.path, panic)))
     }
 }
 

@@ -25,7 +25,8 @@ use super::{
         with_filter_columns,
     },
     schema::{
-        CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR, passages_schema,
+        CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, PROJECT, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR,
+        passages_schema,
     },
     tables::{create_passages, fetch},
     types::{Applied, NewPassages, PendingDocument, ThreadDocuments},
@@ -37,6 +38,7 @@ const THREADS_PER_COMMIT: usize = 500;
 
 /// What is stored of a document that may change.
 struct Stored {
+    project: String,
     kind: DocumentKind,
     content_hash: String,
     row_hash: String,
@@ -53,21 +55,24 @@ impl Index {
     /// # Errors
     /// If the store fails.
     pub async fn apply(&self, threads: Vec<ThreadDocuments>, seq: u64) -> Result<Applied, IndexError> {
-        let _writer = self.shared.writer.lock().await;
-        self.begin_write().await?;
-        let mut applied = Applied::default();
-        for threads in threads.chunks(THREADS_PER_COMMIT) {
-            let step = self.replace(threads).await?;
-            applied.written += step.written;
-            applied.unchanged += step.unchanged;
-            applied.deleted += step.deleted;
-        }
-        if applied.written > 0 {
-            index_new_text(&self.shared.documents).await?;
-        }
-        self.record_seq(seq).await?;
-        self.end_write();
-        Ok(applied)
+        self.guarded(async {
+            let _writer = self.shared.writer.lock().await;
+            self.begin_write().await?;
+            let mut applied = Applied::default();
+            for threads in threads.chunks(THREADS_PER_COMMIT) {
+                let step = self.replace(threads).await?;
+                applied.written += step.written;
+                applied.unchanged += step.unchanged;
+                applied.deleted += step.deleted;
+            }
+            if applied.written > 0 {
+                index_new_text(&self.shared.documents).await?;
+            }
+            self.record_seq(seq).await?;
+            self.end_write();
+            Ok(applied)
+        })
+        .await
     }
 
     async fn record_seq(&self, seq: u64) -> Result<(), IndexError> {
@@ -107,22 +112,23 @@ impl Index {
         let mut counted = self.counted();
         let census = &mut counted.census;
         for id in gone.iter().copied() {
-            census.remove(id, stored[id].kind);
+            let of = &stored[id];
+            census.remove(id, &of.project, of.kind);
             census.facts.remove(id);
-            census.discount_terms(&stored[id].terms);
+            census.discount_terms(&of.project, &of.terms);
         }
         for row in &changed {
             census.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
             if let Some(old) = stored.get(&row.id) {
-                census.discount_terms(&old.terms);
+                census.discount_terms(&old.project, &old.terms);
             }
-            census.count_terms(&row.terms);
+            census.count_terms(&row.filterable.project, &row.terms);
         }
         for row in
             changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))
         {
             if let Some(old) = stored.get(&row.id) {
-                census.remove(&row.id, old.kind);
+                census.remove(&row.id, &old.project, old.kind);
             }
             census.add_pending(pending(row));
         }
@@ -136,16 +142,17 @@ impl Index {
     /// The documents of threads as they are stored.
     async fn stored(&self, threads: &[ThreadDocuments]) -> Result<HashMap<String, Stored>, IndexError> {
         let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
-        let columns = Select::columns(&[ID, KIND, CONTENT_HASH, ROW_HASH, TERMS]);
+        let columns = Select::columns(&[ID, PROJECT, KIND, CONTENT_HASH, ROW_HASH, TERMS]);
         let query = self.shared.documents.query().only_if_expr(condition).select(columns);
         let mut stored = HashMap::new();
         for batch in fetch(query, "read documents").await? {
             let columns = Columns(&batch);
-            let [ids, kinds] = [columns.text(ID)?, columns.text(KIND)?];
+            let [ids, kinds, projects] = [columns.text(ID)?, columns.text(KIND)?, columns.text(PROJECT)?];
             let [contents, rows] = [columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
             let terms = columns.lists(TERMS)?;
             for row in 0..batch.num_rows() {
                 let document = Stored {
+                    project: projects.value(row).to_owned(),
                     kind: kind(kinds.value(row))?,
                     content_hash: contents.value(row).to_owned(),
                     row_hash: rows.value(row).to_owned(),
@@ -177,9 +184,9 @@ impl Index {
                 }
             }
         }
-        let deleted = delete_where(&passages.table, DOCUMENT, &embedded).await?;
+        delete_where(&passages.table, DOCUMENT, &embedded).await?;
         if ours {
-            self.counted().census.passages_removed(&embedded, deleted);
+            self.counted().census.passages_removed(&embedded);
         }
         Ok(())
     }
@@ -187,8 +194,8 @@ impl Index {
     /// Passages that an interrupted write left behind.
     pub(super) async fn delete_stale(&self, documents: &[String]) -> Result<(), IndexError> {
         let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
-        let deleted = delete_where(&self.passages().table, DOCUMENT, &documents).await?;
-        self.counted().census.passages_removed(&documents, deleted);
+        delete_where(&self.passages().table, DOCUMENT, &documents).await?;
+        self.counted().census.passages_removed(&documents);
         Ok(())
     }
 
@@ -219,34 +226,37 @@ impl Index {
     /// [`Vector`](IndexError::Vector) if a vector cannot be one of the model, then nothing is stored; or if the store
     /// fails.
     pub async fn add_passages(&self, documents: Vec<NewPassages>) -> Result<usize, IndexError> {
-        for document in &documents {
-            for passage in &document.passages {
-                self.check_vector(&passage.vector, || format!("what '{}' was given", document.document))?;
+        self.guarded(async {
+            for document in &documents {
+                for passage in &document.passages {
+                    self.check_vector(&passage.vector, || format!("what '{}' was given", document.document))?;
+                }
             }
-        }
-        let _writer = self.shared.writer.lock().await;
-        self.begin_write().await?;
-        let current = self.current(&documents).await?;
-        let mut seen = HashSet::new();
-        let taken: Vec<DocumentPassages<'_>> = documents
-            .iter()
-            .rev()
-            .filter(|of| !of.passages.is_empty() && seen.insert(of.document.as_str()))
-            .filter_map(|of| {
-                let (content_hash, filterable) = current.get(&of.document)?;
-                (*content_hash == of.content_hash).then_some(DocumentPassages {
-                    document: &of.document,
-                    content_hash,
-                    filterable,
-                    passages: &of.passages,
+            let _writer = self.shared.writer.lock().await;
+            self.begin_write().await?;
+            let current = self.current(&documents).await?;
+            let mut seen = HashSet::new();
+            let taken: Vec<DocumentPassages<'_>> = documents
+                .iter()
+                .rev()
+                .filter(|of| !of.passages.is_empty() && seen.insert(of.document.as_str()))
+                .filter_map(|of| {
+                    let (content_hash, filterable) = current.get(&of.document)?;
+                    (*content_hash == of.content_hash).then_some(DocumentPassages {
+                        document: &of.document,
+                        content_hash,
+                        filterable,
+                        passages: &of.passages,
+                    })
                 })
-            })
-            .collect();
-        if !taken.is_empty() {
-            self.store_passages(&taken, &current).await?;
-        }
-        self.end_write();
-        Ok(taken.len())
+                .collect();
+            if !taken.is_empty() {
+                self.store_passages(&taken, &current).await?;
+            }
+            self.end_write();
+            Ok(taken.len())
+        })
+        .await
     }
 
     async fn store_passages(
@@ -269,24 +279,26 @@ impl Index {
             let census = &mut counted.census;
             for id in embedded {
                 let (content_hash, filterable) = &current[id];
-                census.remove(id, filterable.kind);
+                census.remove(id, &filterable.project, filterable.kind);
                 census.add_pending(PendingDocument {
                     id: id.to_owned(),
                     kind: filterable.kind,
+                    project: filterable.project.clone(),
                     thread: filterable.thread.clone(),
                     content_hash: content_hash.clone(),
                 });
             }
         }
         let batch = passages_batch(&passages_schema(&self.shared.model), taken)?;
-        let count = batch.num_rows() as u64;
         let table = self.passages().table;
         Box::pin(table.add(batch.clone()).execute()).await.map_err(IndexError::store("store passages"))?;
         let mut counted = self.counted();
         let census = &mut counted.census;
         census.sketches.add(&batch)?;
-        census.passages_added(count);
-        taken.iter().for_each(|of| census.embedded(of.document));
+        for of in taken {
+            census.passages_added(&of.filterable.project, of.passages.len() as u64);
+            census.embedded(of.document);
+        }
         Ok(())
     }
 
@@ -328,20 +340,19 @@ fn pending(row: &DocumentRow) -> PendingDocument {
     PendingDocument {
         id: row.id.clone(),
         kind: row.filterable.kind,
+        project: row.filterable.project.clone(),
         thread: row.filterable.thread.clone(),
         content_hash: row.content_hash.clone(),
     }
 }
 
-/// Deletes the rows that have one of the values; returns how many there were.
-async fn delete_where(table: &Table, column: &str, values: &[&str]) -> Result<u64, IndexError> {
-    let mut deleted = 0;
+/// Deletes the rows that have one of the values.
+async fn delete_where(table: &Table, column: &str, values: &[&str]) -> Result<(), IndexError> {
     for values in values.chunks(VALUES_PER_QUERY) {
         let condition: Expr = any_of(column, values.iter().copied());
-        let result = Box::pin(table.delete(&condition)).await.map_err(IndexError::store("delete rows"))?;
-        deleted += result.num_deleted_rows;
+        Box::pin(table.delete(&condition)).await.map_err(IndexError::store("delete rows"))?;
     }
-    Ok(deleted)
+    Ok(())
 }
 
 /// Writes rows in place of those with the same id.

@@ -1,16 +1,18 @@
 //! Storing objects, and marking them as gone.
 
+use std::collections::BTreeMap;
+
 use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{
-    Changes, Ledger, LedgerError, MAX_PAYLOAD, NewItem, Page, aliases, confidential, erase, people, retired,
-    row::COMPRESSOR, to_i64, written,
+    Changes, Ledger, LedgerError, MAX_PAYLOAD, NewItem, Page, aliases, confidential, erase, people, quarantine,
+    retired, row::COMPRESSOR, to_i64, written,
 };
 
 impl Ledger {
-    /// Stores a page and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
+    /// Stores a page, what of it cannot be read, and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
     /// number; so storing the same page again changes nothing. What was forgotten is left out, with the people whom
     /// nothing else names, and people who were have their aliases.
     ///
@@ -24,17 +26,23 @@ impl Ledger {
         for item in erase::kept_of(&tx, &page.items)? {
             let item = aliases::aliased(item, &aliases);
             people::rename(&tx, &item)?;
+            let new_secrets = new_secrets(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {
-                *changes.0.entry(item.kind).or_default() += 1;
+                *changes.counts.entry(item.kind).or_default() += 1;
+                for (rule, count) in new_secrets {
+                    *changes.secrets.entry(rule).or_default() += count;
+                }
             }
+            quarantine::release(&tx, &item.project, item.kind, &item.key)?;
             if matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest) {
                 retired::forget(&tx, &item.project, Some(&item.key))?;
             }
         }
+        quarantine::take_in(&tx, page)?;
         for (project, thread) in &page.complete_threads {
             let gone = bury_missing_discussions(&tx, project, thread, page)?;
             if gone > 0 {
-                *changes.0.entry(ItemKind::Discussion).or_default() += gone;
+                *changes.counts.entry(ItemKind::Discussion).or_default() += gone;
             }
         }
         if let Some((project, resource, cursor)) = &page.cursor
@@ -69,6 +77,24 @@ impl Ledger {
         tx.commit()?;
         Ok(gone)
     }
+}
+
+/// The secrets of an object that it did not have as it is stored.
+fn new_secrets(tx: &Transaction<'_>, item: &NewItem) -> Result<BTreeMap<String, u64>, LedgerError> {
+    if item.secrets.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let stored: Option<Option<String>> = tx
+        .prepare_cached("SELECT secrets FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3")?
+        .query_row(params![item.project, item.kind.as_str(), item.key], |row| row.get(0))
+        .optional()?;
+    let stored: BTreeMap<String, u64> =
+        stored.flatten().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let more = item.secrets.iter().map(|(rule, count)| {
+        let before = stored.get(rule).copied().unwrap_or(0);
+        (rule.clone(), count.saturating_sub(before))
+    });
+    Ok(more.filter(|(_, count)| *count > 0).collect())
 }
 
 /// Stores an object; says whether it is new or different.
@@ -155,6 +181,7 @@ pub(super) fn bury(
         .execute(params![project, kind.as_str(), key, at.as_millisecond()])?;
     if gone > 0 {
         written::forget(tx, project, kind, key)?;
+        quarantine::let_go(tx, project, kind, key)?;
     }
     Ok(gone > 0)
 }
@@ -176,7 +203,8 @@ fn bury_missing_discussions(
     for key in known {
         let is_listed =
             |item: &NewItem| item.kind == ItemKind::Discussion && item.project == project && item.key == key;
-        if !page.items.iter().any(is_listed) {
+        let is_put_aside = page.put_aside.iter().any(|of| of.is(project, ItemKind::Discussion, &key));
+        if !is_put_aside && !page.items.iter().any(is_listed) {
             gone += u64::from(bury(tx, project, ItemKind::Discussion, &key, page.fetched_at)?);
         }
     }

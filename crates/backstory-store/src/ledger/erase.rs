@@ -9,7 +9,7 @@ use super::{
     Ledger, LedgerError, NewItem,
     commit::bury,
     forgotten::{AuditAction, Subject, is_listed, list, record},
-    people,
+    people, quarantine,
     repositories::drop_repository,
     retired,
     row::unpacked,
@@ -69,6 +69,7 @@ impl Ledger {
             erased.people += u64::from(bury(&tx, "", ItemKind::Person, key, at)?);
         }
         retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
+        quarantine::forget(&tx, subject)?;
         erased.written = delete_written(&tx, subject)?;
         erased.messages = remove_answers(&tx, subject)?;
         erased.recorded = snapshots::leave_out(&tx, subject)?;
@@ -81,6 +82,7 @@ impl Ledger {
                 drop_repository(&tx, project)?;
                 tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
                 tx.execute("DELETE FROM synced WHERE project = ?1", [project])?;
+                tx.execute("DELETE FROM sync_failures WHERE project = ?1", [project])?;
                 erased.jobs = tx.execute("DELETE FROM jobs WHERE project = ?1", [project])? as u64;
                 erased.messages += tx.execute("DELETE FROM chats WHERE project = ?1", [project])? as u64;
                 tx.execute("UPDATE sync_runs SET error = NULL WHERE instr(error, ?1) > 0", [project])?;
@@ -161,8 +163,9 @@ impl Ledger {
 }
 
 /// Every column that may hold what people wrote, by its table. The list and record of what was forgotten are none.
-const TEXTS: [(&str, &str); 14] = [
+const TEXTS: [(&str, &str); 16] = [
     ("items", "project, key, thread, payload"),
+    ("quarantine", "project, key, thread, field, reason"),
     ("sync_runs", "error, summary"),
     ("repositories", "project, address, branches, indexed"),
     ("lineage", "path, spans"),
@@ -173,6 +176,7 @@ const TEXTS: [(&str, &str); 14] = [
     ("index_snapshots", "commits, stats, last_error, contents"),
     ("cursors", "project"),
     ("synced", "project"),
+    ("sync_failures", "project, error"),
     ("jobs", "project, subject, error, summary"),
     ("deliveries", "forge, id, event"),
     ("chats", "project"),

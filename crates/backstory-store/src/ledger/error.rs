@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::lack::Lack;
+
 /// What can go wrong with the ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -18,8 +20,8 @@ pub enum LedgerError {
     },
     /// The file is no ledger, or no longer one.
     #[error(
-        "{path} is not a ledger or is damaged ({reason}); restore it from a backup, or move it away and run \
-         'backstory sync': what it holds can be read again"
+        "{path} is not a ledger or is damaged ({reason}); restore it from a backup, or move it away together with the \
+         directories graph and index beside it and run 'backstory sync': what it holds can be read again"
     )]
     Damaged {
         /// The file.
@@ -35,9 +37,28 @@ pub enum LedgerError {
         /// What is wrong.
         reason: String,
     },
+    /// More of a project cannot be read than is put aside.
+    #[error(
+        "more than {most} items of {project} cannot be read; is its forge of a kind and version that backstory knows? \
+         'backstory status' names some"
+    )]
+    Quarantine {
+        /// Full path of the project.
+        project: String,
+        /// How many are put aside.
+        most: u64,
+    },
+    /// It cannot be read or written now, and is not damaged.
+    #[error("the ledger cannot be read or written: {lack}, and repeat the command ({reason})")]
+    Lacking {
+        /// What the machine lacks.
+        lack: Lack,
+        /// What SQLite says.
+        reason: String,
+    },
     /// SQLite refused.
     #[error("the ledger cannot be read or written: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
     /// A payload could not be packed or unpacked.
     #[error("the ledger holds a damaged payload for {item}: {reason}")]
     Payload {
@@ -46,4 +67,14 @@ pub enum LedgerError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl From<rusqlite::Error> for LedgerError {
+    fn from(error: rusqlite::Error) -> Self {
+        let reason = error.to_string();
+        match Lack::in_message(&reason) {
+            Some(lack) => Self::Lacking { lack, reason },
+            None => Self::Sqlite(error),
+        }
+    }
 }

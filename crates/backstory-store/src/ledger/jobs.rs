@@ -285,6 +285,15 @@ impl Ledger {
         Ok(())
     }
 
+    /// Forgets every job of a project, whatever became of it.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn remove_jobs(&self, project: &str) -> Result<(), LedgerError> {
+        self.lock().execute("DELETE FROM jobs WHERE project = ?1", [project])?;
+        Ok(())
+    }
+
     /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
     ///
     /// # Errors

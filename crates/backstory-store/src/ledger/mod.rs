@@ -8,10 +8,12 @@ mod confidential;
 mod cursors;
 mod erase;
 mod error;
+mod failures;
 mod forgotten;
 mod items;
 mod jobs;
 mod people;
+mod quarantine;
 mod repositories;
 mod retired;
 mod row;
@@ -21,6 +23,8 @@ mod snapshots;
 mod written;
 
 use std::{
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
@@ -33,14 +37,21 @@ pub use chats::{Chat, Message, NewMessage, Role};
 pub use confidential::Confidential;
 pub use erase::{Erased, REMOVED_ANSWER};
 pub use error::LedgerError;
+pub use failures::{Source, SyncFailure};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
+pub use quarantine::{MAX_QUARANTINED, PutAside, Quarantined, Retried};
 pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
 pub use retired::Retired;
 pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
+
+use crate::lack::Lack;
+
+/// Bytes of a database's header.
+const HEADER: u64 = 100;
 
 /// The ledger. Cheap to clone. Every call blocks. A handle shows what its [sight](Ledger::seeing) allows; what it does not
 /// show is to it as if it were not there.
@@ -60,15 +71,46 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is no ledger, or was written by a newer backstory.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        let opened = Connection::open(path).map_err(LedgerError::from);
-        opened.and_then(|connection| Self::prepare(connection, Some(path.to_owned()))).map_err(|error| match error {
+        let open = |alone: bool| {
+            let connection = Connection::open(path)?;
+            if alone {
+                connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+            }
+            Self::prepare(connection, Some(path.to_owned()))
+        };
+        // On a full disk there is no room for the file that several processes would share. Only this one has the ledger.
+        let opened =
+            open(false).or_else(|error| if is_refused(&error) { open(true).or(Err(error)) } else { Err(error) });
+        opened.map_err(|error| match error {
             LedgerError::Sqlite(error)
                 if matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) =>
             {
                 LedgerError::Damaged { path: path.to_owned(), reason: error.to_string() }
             }
+            // SQLite does not say why it could not open a file; the system does.
+            LedgerError::Sqlite(error) => {
+                let why = File::open(path).err().map(|error| error.to_string()).unwrap_or_default();
+                match Lack::in_message(&why) {
+                    Some(lack) => LedgerError::Lacking { lack, reason: format!("{error}: {why}") },
+                    None => LedgerError::Sqlite(error),
+                }
+            }
             other => other,
         })
+    }
+
+    /// Whether a file is no ledger because there is nothing in it: it is absent, empty, or begins with nothing but zeros.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn is_blank(path: &Path) -> io::Result<bool> {
+        let mut head = Vec::new();
+        match File::open(path) {
+            Ok(file) => file.take(HEADER).read_to_end(&mut head)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        Ok(head.iter().all(|byte| *byte == 0))
     }
 
     /// A ledger in memory.
@@ -92,6 +134,17 @@ impl Ledger {
     fn lock(&self) -> MutexGuard<'_, Connection> {
         // A panic in another call rolled its transaction back; the connection itself is sound.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether SQLite could not open or extend a file.
+fn is_refused(error: &LedgerError) -> bool {
+    match error {
+        LedgerError::Lacking { lack, .. } => *lack == Lack::Disk,
+        LedgerError::Sqlite(error) => {
+            matches!(error.sqlite_error_code(), Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
+        }
+        _ => false,
     }
 }
 

@@ -201,7 +201,9 @@ impl Ledger {
             }
         }
         if came_with_forge {
-            tx.execute("DELETE FROM cursors WHERE project = ?1", [project])?;
+            for table in ["cursors", "synced", "sync_failures"] {
+                tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
+            }
         }
         drop_repository(&tx, project)?;
         tx.commit()?;
@@ -384,6 +386,7 @@ pub(super) fn drop_repository(tx: &Transaction<'_>, project: &str) -> rusqlite::
     for table in ["repositories", "lineage", "lineage_heads", "replaced", "derived"] {
         tx.execute(&format!("DELETE FROM {table} WHERE project = ?1"), [project])?;
     }
+    tx.execute("DELETE FROM sync_failures WHERE project = ?1 AND source = 'repository'", [project])?;
     Ok(())
 }
 

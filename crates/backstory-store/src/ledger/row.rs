@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::Row;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::{LedgerError, time};
+use super::{LedgerError, PutAside, Retried, time};
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 pub(super) const ZSTD_LEVEL: i32 = 3;
@@ -76,30 +76,42 @@ pub struct Page {
     pub fetched_at: Timestamp,
     /// Threads (project, key) whose discussions are all among `items`: those that are not are gone.
     pub complete_threads: Vec<(String, String)>,
+    /// What came and cannot be read. What is stored of it stays.
+    pub put_aside: Vec<PutAside>,
+    /// What was read again: what was put aside of it before and is not now leaves the quarantine.
+    pub retried: Vec<Retried>,
     /// Cursor of a list: project, `issue` or `merge_request`, and where it stands now.
     pub cursor: Option<(String, ItemKind, Cursor)>,
 }
 
-/// How many objects of each kind a page changed.
+/// What a page changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes(pub BTreeMap<ItemKind, u64>);
+pub struct Changes {
+    /// How many objects of each kind.
+    pub counts: BTreeMap<ItemKind, u64>,
+    /// How many secrets of each kind were replaced in them that were not there before.
+    pub secrets: BTreeMap<String, u64>,
+}
 
 impl Changes {
     /// Adds those of another page.
     pub fn add(&mut self, other: &Self) {
-        for (kind, count) in &other.0 {
-            *self.0.entry(*kind).or_default() += count;
+        for (kind, count) in &other.counts {
+            *self.counts.entry(*kind).or_default() += count;
+        }
+        for (rule, count) in &other.secrets {
+            *self.secrets.entry(rule.clone()).or_default() += count;
         }
     }
 
     /// How many of a kind.
     pub fn of(&self, kind: ItemKind) -> u64 {
-        self.0.get(&kind).copied().unwrap_or(0)
+        self.counts.get(&kind).copied().unwrap_or(0)
     }
 
     /// How many in all.
     pub fn total(&self) -> u64 {
-        self.0.values().sum()
+        self.counts.values().sum()
     }
 }
 

@@ -232,6 +232,34 @@ const MIGRATIONS: &[&str] = &["
     ALTER TABLE index_snapshots ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
     -- Whether confidential issues and internal notes were read then.
     ALTER TABLE synced ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
+", "
+    -- What a forge sent and cannot be read. The payload is not kept; the last one that could be is in items.
+    CREATE TABLE quarantine (
+        project      TEXT    NOT NULL,             -- full path, also of people
+        kind         TEXT    NOT NULL,             -- as in items
+        key          TEXT    NOT NULL,             -- as in items; '?' stands for what cannot be told
+        thread       TEXT,                         -- key of the issue or merge request that it came with
+        field        TEXT    NOT NULL,             -- path of the field that is wrong; '' for all of it
+        reason       TEXT    NOT NULL,             -- what is wrong with it, without its value
+        confidential INTEGER NOT NULL,
+        first_seen   INTEGER NOT NULL,             -- ms since 1970
+        last_tried   INTEGER NOT NULL,             -- ms since 1970
+        PRIMARY KEY (project, kind, key)
+    ) STRICT, WITHOUT ROWID;
+    -- By which version of the parsers everything stored was found to be readable, or put into quarantine.
+    CREATE TABLE parsers (
+        id      INTEGER PRIMARY KEY CHECK (id = 1),
+        version INTEGER NOT NULL
+    ) STRICT;
+", "
+    -- What could not be read of a project when a sync last tried; gone once one succeeds.
+    CREATE TABLE sync_failures (
+        project TEXT    NOT NULL,
+        source  TEXT    NOT NULL CHECK (source IN ('forge', 'repository')),
+        at      INTEGER NOT NULL,                  -- ms since 1970
+        error   TEXT    NOT NULL,
+        PRIMARY KEY (project, source)
+    ) STRICT, WITHOUT ROWID;
 "];
 
 /// Newest schema version this program knows.

@@ -91,13 +91,16 @@ struct Printed {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let address = absolute(&args.address)?;
-    let client = Client::open(session, "add", || Ok(())).await?;
+    let client = Client::open_for_work(session, "add", || Ok(())).await?;
     let begun = Instant::now();
     let variables = json!({
         "address": address, "name": args.name, "branches": args.branches, "allBranches": args.all_branches,
         "forge": args.forge.map(ForgeChoice::name),
     });
     let Answer { add_repository: Added { project } } = client.run(ADD, variables).await?;
+    if args.name.is_none() {
+        tell_copy(session, &address, &project)?;
+    }
     let (repository, summary) = index(&client, &project).await?;
     let took = begun.elapsed();
     if args.json {
@@ -105,6 +108,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&Printed { repository, summary, took_ms })?);
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
+    repository.tell_left_out(&session.terminal);
     for missing in args.branches.iter().filter(|name| !repository.has_branch(name)) {
         session
             .terminal
@@ -112,6 +116,32 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     let coverage = task::coverage(&client).await?;
     task::tell_waiting(&session.terminal, &client, coverage);
+    Ok(())
+}
+
+/// Says of which configured project a repository on this machine is taken to be a copy, or could be one.
+fn tell_copy(session: &Session, address: &str, project: &str) -> Result<()> {
+    if !Path::new(address).is_absolute() {
+        return Ok(());
+    }
+    let mut configured = session.config()?.settings.projects().map(|(_, known)| known);
+    let name = |known: &&str| known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(project));
+    match configured.find(|known| *known == project || name(known)) {
+        Some(known) if known == project => {
+            session.terminal.note(format_args!(
+                "this is a copy of {}, which is configured, and is read as that; --name reads it as something else",
+                plain(known)
+            ));
+        }
+        Some(known) => {
+            let (known, project) = (plain(known), plain(project));
+            session.terminal.note(format_args!(
+                "if this is a copy of {known}, which is configured, end this with Ctrl-C, then 'backstory remove \
+                 {project}' and add it with '--name {known}'"
+            ));
+        }
+        None => {}
+    }
     Ok(())
 }
 

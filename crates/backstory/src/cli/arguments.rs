@@ -60,39 +60,55 @@ pub(super) fn parse_time(text: &str) -> std::result::Result<String, String> {
     backstory_engine::model::time::parse_instant(text).map(|instant| instant.to_string())
 }
 
-/// What a reference on the command line means: `group/project#12`, `#12`, `issue 12`, `mr 7`. Those without a project
-/// are of the only one that is configured.
+/// What a reference on the command line means: `group/project#12`, `#12`, `issue 12`, `mr 7`, `issue group/project#12`.
+/// Those without a project are of the one that is given, or of the only one that is configured.
 ///
 /// # Errors
-/// It is no reference, or there are several projects.
-pub(super) fn parse_reference(words: &[String], config: &Config) -> Result<NodeId> {
+/// It is no reference, or it is not said which of several projects it is of.
+pub(super) fn parse_reference(words: &[String], project: Option<&str>, config: &Config) -> Result<NodeId> {
     let text = match words {
-        [kind, number] => {
-            let sigil = match kind.as_str() {
-                "issue" | "issues" => '#',
-                "mr" | "merge-request" | "merge_request" => '!',
-                _ => {
-                    return Err(Failure::usage(format!(
-                        "'{kind}' is neither 'issue' nor 'mr'; write issue {number} or mr {number}"
-                    )));
-                }
-            };
-            format!("{sigil}{}", number.trim_start_matches(sigil))
-        }
+        [kind, which] => match sigil_of(kind) {
+            // A whole reference needs no kind.
+            Some(_) if which.find(['#', '!']).is_some_and(|at| at > 0) => which.clone(),
+            Some(sigil) => format!("{sigil}{}", which.trim_start_matches(sigil)),
+            None => {
+                return Err(Failure::usage(format!(
+                    "'{kind}' is neither 'issue' nor 'mr'; write issue {which} or mr {which}"
+                )));
+            }
+        },
         _ => words.concat(),
     };
-    let full = if text.starts_with(['#', '!']) { format!("{}{text}", only_project(config, &text)?) } else { text };
+    if let Some(sigil) = sigil_of(&text) {
+        return Err(Failure::usage(format!("say which {text}, like {text} 12 or group/project{sigil}12")));
+    }
+    let full = match (text.starts_with(['#', '!']), project) {
+        (true, Some(project)) => format!("{project}{text}"),
+        (true, None) => format!("{}{text}", only_project(config, &text)?),
+        (false, _) => text,
+    };
     full.parse().map_err(|error: backstory_engine::model::id::InvalidId| Failure::usage(error.to_string()))
+}
+
+/// What stands before the number of an issue or merge request that is called so.
+fn sigil_of(kind: &str) -> Option<char> {
+    match kind {
+        "issue" | "issues" => Some('#'),
+        "mr" | "mrs" | "merge-request" | "merge_request" => Some('!'),
+        _ => None,
+    }
 }
 
 fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'a str> {
     let mut projects = config.settings.projects().map(|(_, project)| project);
     match (projects.next(), projects.next()) {
         (Some(only), None) => Ok(only),
-        (first, _) => Err(Failure::usage(format!(
-            "several projects are configured; write which one, like {}{reference}",
-            first.unwrap_or("group/project")
+        (None, _) => Err(Failure::usage(format!(
+            "no project of a forge is configured; write which one {reference} is of, like group/project{reference}"
         ))),
+        (Some(first), Some(_)) => {
+            Err(Failure::usage(format!("several projects are configured; write which one, like {first}{reference}")))
+        }
     }
 }
 

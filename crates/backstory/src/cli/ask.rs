@@ -132,24 +132,21 @@ fn numbers(citations: &[u32]) -> String {
 
 /// `@alice · 2024-03-01 · in acme/shop!7 Use Redis`
 fn said(citation: &Citation) -> String {
-    let when = day(citation.at);
-    let (who, place) = match citation.id.parse() {
-        Ok(NodeId::Note { thread, .. } | NodeId::Thread(thread)) => {
-            let who = citation.author.as_deref().unwrap_or("deleted");
-            (format!("@{who} · {when}"), format!("in {thread} {}", citation.title))
+    let (when, place) = (day(citation.at), citation.place());
+    let text = match citation.id.parse() {
+        Ok(NodeId::Note { .. } | NodeId::Thread(_)) => {
+            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "@deleted".to_owned()))
         }
-        Ok(NodeId::Commit { project, sha }) => {
-            let who = citation.author.as_deref().unwrap_or("somebody");
-            let sha = sha.get(..8).unwrap_or(&sha).to_owned();
-            (format!("{who} · {when}"), format!("in commit {project}@{sha} {}", citation.title))
+        Ok(NodeId::Commit { .. }) => {
+            format!("{} · {when} · in {place}", citation.writer().unwrap_or_else(|| "somebody".to_owned()))
         }
         _ => {
             let commit = citation.commit.as_deref().and_then(|commit| commit.get(..8)).unwrap_or_default();
-            (citation.source().to_string(), format!("at {commit}, last changed {when}"))
+            format!("{place} · at {commit}, last changed {when}")
         }
     };
     let mark = if citation.confidential { " · confidential" } else { "" };
-    format!("{who} · {place}{mark}")
+    format!("{text}{mark}")
 }
 
 /// `- src/a.rs:45–88 [1] sha256:1a2b3c4d5e6f`

@@ -54,6 +54,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if args.json {
         return Ok(session.terminal.json(&found)?);
     }
+    if found.is_empty() {
+        let path = configured.path.display();
+        return Ok(session.terminal.line(format_args!(
+            "No forge is configured in {path}, so there is no token to test; 'backstory init' writes a configuration with \
+             one"
+        ))?);
+    }
     let several = found.len() > 1;
     for Authenticated { forge, username, name } in &found {
         let place = if several { format!(" at {forge}") } else { String::new() };

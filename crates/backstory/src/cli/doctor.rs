@@ -8,6 +8,7 @@ use backstory_engine::{
     Engine,
     embed::{Embedder, Provider},
     error::ErrorKind,
+    model::sight::Sight,
     settings::Forge,
     sources::{
         forge::{self, Client as ForgeClient, token_wanted},
@@ -20,15 +21,16 @@ use serde_json::json;
 use super::{
     Session,
     auth_test::{RETRIES, refusal},
+    repos::{self, Repository},
     stats,
     task::{Coverage, coverage},
 };
 use crate::{
     client::{Client, Remote},
     config::{self, Config, Credential},
-    data_dir::{Claim, DataDir},
+    data_dir::{Claim, DataDir, Want},
     failure::{Failure, Result},
-    graphql::{Limits, schema},
+    graphql::{Limits, Schemas},
     output::{BAD, DOUBTFUL, GOOD, plain},
 };
 
@@ -190,6 +192,15 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
             Err(error) => return report.fail("forge", refusal(error, forge.kind, url, variable)),
         }
     }
+    if forge.projects.is_empty() {
+        report.warn(
+            "project",
+            format_args!(
+                "none is named for {url}, so only those are read from it that 'backstory add URL' added; name others as \
+                 projects under its [[forge]]"
+            ),
+        );
+    }
     for project in &forge.projects {
         match client.project(project).await {
             Ok(_) => report.ok("project", format_args!("{project} can be read")),
@@ -239,7 +250,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
         Err(failure) => return report.fail("data", failure),
     };
     report.ok("data", format_args!("{} can be written to", directory.path().display()));
-    match directory.claim("doctor", &session.terminal).await {
+    match directory.claim("doctor", Want::Answers, &session.terminal).await {
         Ok(Claim::Own) if embedder.is_none() => {
             report.warn("stores", "not opened, because they need the embedding model")
         }
@@ -251,21 +262,25 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
-                let client = Client::Here(schema(engine, Limits::default()));
-                check_secrets(&client, report).await;
-                freshness::check(&client, config, report).await;
+                let schemas = Schemas::new(&engine, Limits::default());
+                let client = Client::here(schemas.seeing(Sight::Confidential).clone(), engine.clone());
+                session.share.begin(engine, schemas, directory, "doctor", &config.digest);
+                check_reads(&client, config, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
             }
             Err(error) => report.fail("stores", error.into()),
         },
         Ok(Claim::Server(server)) => {
-            let running = format!("running at {} (pid {})", server.url, server.pid);
-            let client = Remote::new(server).map(Client::There);
+            let running = if server.stays() {
+                format!("running at {} (pid {})", server.url, server.pid)
+            } else {
+                format!("not running; {} answers while it is at work", server.holder())
+            };
+            let client = Remote::new(server).map(Client::there);
             match ask(client).await {
                 Ok((client, coverage)) => {
                     report.ok("server", format_args!("{running}, {} documents", coverage.documents));
-                    check_secrets(&client, report).await;
-                    freshness::check(&client, config, report).await;
+                    check_reads(&client, config, report).await;
                 }
                 Err(failure) => report.fail("server", failure),
             }
@@ -273,6 +288,19 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
         Ok(Claim::Busy(holder)) => report.warn("stores", format_args!("in use by {holder}")),
         Err(failure) => report.fail("stores", failure),
     }
+}
+
+/// What was read, and what could not be.
+async fn check_reads(client: &Client, config: &Config, report: &mut Report) {
+    check_secrets(client, report).await;
+    match repos::all(client).await {
+        Ok(repositories) => {
+            let failures = repositories.iter().filter_map(Repository::failure);
+            failures.for_each(|failure| report.warn("repository", failure));
+        }
+        Err(failure) => report.fail("repository", failure),
+    }
+    freshness::check(client, config, report).await;
 }
 
 /// Whether the server answers.

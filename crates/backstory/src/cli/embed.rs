@@ -36,7 +36,7 @@ struct Answer {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let config = session.config()?;
-    let client = Client::open(session, "embed", || config.require_embedding_key()).await?;
+    let client = Client::open_for_work(session, "embed", || config.require_embedding_key()).await?;
     let begun = Instant::now();
     let waiting = task::coverage(&client).await?.waiting();
     let begin = async {

@@ -64,7 +64,7 @@ struct Answer {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let client = Client::open(session, "enrich", || session.config()?.require_llm_key()).await?;
+    let client = Client::open_for_work(session, "enrich", || session.config()?.require_llm_key()).await?;
     let variables = json!({ "projects": args.projects, "what": args.what.map(What::api_name), "limit": args.limit });
     let begin = async { client.run::<Answer>(ENRICH, variables).await.map(|answer| answer.enrich) };
     let summary = task::follow(&client, "enrich", Box::pin(begin)).await?;

@@ -98,8 +98,11 @@ struct Entry {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let client = Client::open(session, "forget", || Ok(())).await?;
-    let Some(reference) = &args.reference else { return list(session, &client, args).await };
+    let Some(reference) = &args.reference else {
+        let client = Client::open(session, "forget", || Ok(())).await?;
+        return list(session, &client, args).await;
+    };
+    let client = Client::open_for_work(session, "forget", || Ok(())).await?;
     let variables = json!({ "ref": reference, "reason": args.reason });
     if args.undo {
         let Undone { undo_forget: entry } = client.run(Operation::named(FORGET, "UndoForget"), variables).await?;

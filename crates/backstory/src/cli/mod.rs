@@ -15,6 +15,7 @@ mod enrich;
 mod entity;
 mod eval;
 mod forget;
+mod health;
 mod history;
 mod init;
 mod jobs;
@@ -50,6 +51,7 @@ use crate::{
     config::{Choice, Config},
     failure::{Failure, Result},
     output::{Beside, Terminal},
+    share::Share,
 };
 
 /// Exit code of clap for a wrong command line, and of every command for what makes no sense.
@@ -134,6 +136,7 @@ enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     Serve(serve::Args),
+    Health(health::Args),
     Schema(schema::Args),
 }
 
@@ -143,6 +146,8 @@ pub(crate) struct Session {
     config: OnceCell<Config>,
     /// Where it writes to.
     pub(crate) terminal: Terminal,
+    /// What other commands may ask it.
+    pub(crate) share: Share,
 }
 
 impl Session {
@@ -167,10 +172,15 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => return ExitCode::from(refuse(&error)),
     };
     log(&cli);
-    let session = Session { global: cli.global, config: OnceCell::new(), terminal: Terminal::new() };
+    let session =
+        Session { global: cli.global, config: OnceCell::new(), terminal: Terminal::new(), share: Share::default() };
     let done = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
-            let done = runtime.block_on(execute(&session, cli.command));
+            let done = runtime.block_on(async {
+                let done = execute(&session, cli.command).await;
+                session.share.end().await;
+                done
+            });
             runtime.shutdown_timeout(LAST_STEPS);
             done
         }
@@ -235,6 +245,7 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Backup(args) => backup::run(session, &args).await,
         Command::Restore(args) => restore::run(session, &args).await,
         Command::Serve(args) => serve::run(session, &args).await,
+        Command::Health(args) => health::run(session, &args).await,
         Command::Schema(args) => schema::run(session, &args),
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Some(Projection::Graph) => ("GRAPH", "graph"),
         Some(Projection::Index) => ("INDEX", "index"),
     };
-    let client = Client::open(session, "rebuild", || Ok(())).await?;
+    let client = Client::open_for_work(session, "rebuild", || Ok(())).await?;
     let begun = Instant::now();
     let begin = async {
         let answer = client.run::<Answer>(REBUILD, json!({ "projection": name })).await;

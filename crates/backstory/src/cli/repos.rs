@@ -8,7 +8,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::Result,
-    output::{minute, plain, thousands},
+    output::{Terminal, minute, plain, thousands},
 };
 
 const REPOSITORIES: &str = include_str!("../../../../queries/graphql/repositories.graphql");
@@ -40,10 +40,15 @@ pub(super) struct Repository {
     pub(super) synced_at: Option<Timestamp>,
     pub(super) default_branch: Option<String>,
     pub(super) head: Option<String>,
+    #[serde(deserialize_with = "super::arguments::lower_case")]
+    state: String,
+    last_error: Option<String>,
+    failed_at: Option<Timestamp>,
     indexed: Vec<Indexed>,
     pub(super) commits: u64,
     pub(super) files: u64,
     rewritten: u64,
+    left_out: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -69,9 +74,22 @@ impl Repository {
         }
     }
 
+    /// Why it could not be read when that was last tried, as a sentence.
+    pub(super) fn failure(&self) -> Option<String> {
+        let project = plain(&self.project);
+        failure(&format!("the repository of {project}"), self.failed_at, self.last_error.as_deref())
+    }
+
     /// Whether a branch of it is indexed.
     pub(super) fn has_branch(&self, name: &str) -> bool {
         self.indexed.iter().any(|indexed| indexed.branch == name)
+    }
+
+    /// Says what of it was left out.
+    pub(super) fn tell_left_out(&self, terminal: &Terminal) {
+        for what in &self.left_out {
+            terminal.warning(format_args!("{}: {}", plain(&self.project), plain(what)));
+        }
     }
 
     fn shown_branches(&self) -> String {
@@ -86,6 +104,12 @@ impl Repository {
 /// The beginning of an object name, as it is shown.
 pub(super) fn short(sha: &str) -> &str {
     sha.get(..SHORT).unwrap_or(sha)
+}
+
+/// `the repository of acme/shop could not be read on 2024-03-15 10:00: it is gone`
+pub(super) fn failure(what: &str, at: Option<Timestamp>, error: Option<&str>) -> Option<String> {
+    let (at, error) = (minute(at?), plain(error?));
+    Some(format!("{what} could not be read on {at}: {error}"))
 }
 
 /// Every repository, by project.
@@ -122,6 +146,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let row = |repository: &Repository| {
         vec![
             repository.project.clone(),
+            repository.state.clone(),
             repository.shown_head(),
             repository.shown_branches(),
             thousands(repository.commits),
@@ -130,6 +155,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             plain(&repository.address),
         ]
     };
-    let headings = ["project", "head", "branches", "commits", "files", "synced", "address"];
-    Ok(terminal.table(&headings, &["commits", "files"], repositories.iter().map(row).collect())?)
+    let headings = ["project", "state", "head", "branches", "commits", "files", "synced", "address"];
+    terminal.table(&headings, &["commits", "files"], repositories.iter().map(row).collect())?;
+    repositories.iter().filter_map(Repository::failure).for_each(|failure| terminal.warning(failure));
+    repositories.iter().for_each(|repository| repository.tell_left_out(terminal));
+    Ok(())
 }

@@ -6,16 +6,17 @@ use std::{
 };
 
 use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
+use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
 
 use super::Session;
 use crate::{
     client::open_engine,
-    config::{self, parse_address},
-    data_dir::{Claim, DataDir, SCHEME, SERVE},
+    config::{self, Credential, parse_address},
+    data_dir::{Claim, DataDir, Role, SCHEME, SERVE, Want},
     failure::{Failure, Result, reason},
     graphql::{Limits, Schemas},
-    http::{self, Access, Token},
+    http::{self, Access, MAKE_TOKEN, MIN_TOKEN, Token},
 };
 
 /// Time between two looks for documents without vectors; nothing is done unless something changed in between.
@@ -45,12 +46,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             format!("{who} is using {name}; end it first, or use another data directory"),
         ))
     };
-    match directory.claim(SERVE, &session.terminal).await? {
+    match directory.claim(SERVE, Want::Work, &session.terminal).await? {
         Claim::Own => {}
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
         Claim::Busy(holder) => return in_use(holder.to_string()),
     }
-    let server = Server::open(session, directory, address).await?;
+    let server = Server::open(session, SERVE, directory, address).await?;
     tell_what_is_missing(session, &server.engine).await?;
     server.run(session).await
 }
@@ -58,12 +59,15 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 /// The address to listen on, which must not be open to others without a token.
 ///
 /// # Errors
-/// It is, or the token is not there.
+/// It is, or a token is not there or too short.
 pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Result<SocketAddr> {
     let config = session.config()?;
     let address = listen.unwrap_or(config.listen);
     if let Some(variable) = config.server_tokens.iter().find_map(|token| token.credential.missing()) {
         return Err(Failure::configuration(config::unset(variable, "the token that clients must show")));
+    }
+    for token in &config.server_tokens {
+        check_length(&token.credential)?;
     }
     if !address.ip().is_loopback() && config.server_tokens.is_empty() {
         return Err(Failure::configuration(format!(
@@ -75,12 +79,25 @@ pub(super) fn check_address(session: &Session, listen: Option<SocketAddr>) -> Re
     Ok(address)
 }
 
+/// Refuses a token that can be guessed.
+fn check_length(token: &Credential) -> Result<()> {
+    let length = token.secret.as_ref().map_or(0, |secret| secret.expose_secret().chars().count());
+    if length >= MIN_TOKEN {
+        return Ok(());
+    }
+    let variable = token.variable.as_deref().unwrap_or_default();
+    Err(Failure::configuration(format!(
+        "the token in {variable} has {length} characters and could be guessed; at least {MIN_TOKEN} are needed: {MAKE_TOKEN}"
+    )))
+}
+
 /// A server that has its address and its stores, and answers nobody yet.
 pub(super) struct Server {
+    command: &'static str,
     directory: DataDir,
     listener: TcpListener,
     url: String,
-    engine: Engine,
+    pub(super) engine: Engine,
     /// Executes operations, in this process too.
     pub(super) schemas: Schemas,
 }
@@ -90,13 +107,28 @@ impl Server {
     ///
     /// # Errors
     /// The address is taken, or a store cannot be opened.
-    pub(super) async fn open(session: &Session, directory: DataDir, address: SocketAddr) -> Result<Self> {
+    pub(super) async fn open(
+        session: &Session,
+        command: &'static str,
+        directory: DataDir,
+        address: SocketAddr,
+    ) -> Result<Self> {
         // Before the stores are opened, which may take long: an address that is taken is told at once.
         let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
-        let engine = open_engine(session, &directory).await?;
+        let engine = open_engine(session.config()?.settings.clone(), &session.terminal, &directory).await?;
         let schemas = Schemas::new(&engine, Limits::default());
-        Ok(Self { directory, listener, url, engine, schemas })
+        Ok(Self { command, directory, listener, url, engine, schemas })
+    }
+
+    /// Lets other commands ask it while it does something else first.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub(super) fn share(&self, session: &Session) -> Result<()> {
+        let (engine, schemas, directory) = (self.engine.clone(), self.schemas.clone(), self.directory.clone());
+        session.share.begin(engine, schemas, directory, self.command, &session.config()?.digest);
+        Ok(())
     }
 
     /// Answers until it is told to stop, and makes vectors in the background.
@@ -104,10 +136,10 @@ impl Server {
     /// # Errors
     /// The listener failed.
     pub(super) async fn run(self, session: &Session) -> Result<()> {
-        let Self { directory, listener, url, engine, schemas } = self;
+        let Self { command, directory, listener, url, engine, schemas } = self;
         let config = session.config()?;
         let stop = http::stop_signal()?;
-        let announcement = directory.announce(&url, &config.digest)?;
+        let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
         session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
         let embedding = tokio::spawn(embed_in_background(engine.clone()));
         let (end, ended) = watch::channel(false);
@@ -119,7 +151,7 @@ impl Server {
         let working = tokio::spawn(work_in_background(engine.clone(), ended.clone()));
         let tokens = config.server_tokens.iter();
         let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
-        let access = Access { tokens: tokens.collect(), own: announcement.secret().clone() };
+        let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
         let served = http::serve(engine, schemas, listener, access, http::until(ended)).await;
         embedding.abort();
         // Without the sender the worker ends too, whatever became of the server.

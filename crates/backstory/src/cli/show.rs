@@ -34,18 +34,21 @@ Examples:
   backstory show issue 12
   backstory show group/project@1a2b3c4
 
-Without a project the only configured one is meant. Quote what has # or !, which shells read otherwise.")]
+Without a project, or --project, the only configured one is meant. Quote what has # or !, which shells read otherwise.")]
 pub(super) struct Args {
     /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, or group/project@1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
+    /// Project that a number without one is of
+    #[arg(long, value_name = "GROUP/PROJECT")]
+    project: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let id = parse_reference(&args.reference, session.config()?)?;
+    let id = parse_reference(&args.reference, args.project.as_deref(), session.config()?)?;
     match &id {
         NodeId::Thread(thread) => show_thread(session, args, thread).await,
         NodeId::Discussion { .. } => show_discussion(session, args, &id).await,

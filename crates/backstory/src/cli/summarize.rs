@@ -51,7 +51,7 @@ struct Model {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let id = parse_reference(&args.reference, session.config()?)?;
+    let id = parse_reference(&args.reference, None, session.config()?)?;
     let client = Client::open(session, "summarize", || session.config()?.require_llm_key()).await?;
     let Answer { summarize: summary } = client.run(SUMMARIZE, json!({ "ref": id.to_string() })).await?;
     if args.json {

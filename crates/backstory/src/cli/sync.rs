@@ -1,7 +1,8 @@
 //! `sync`
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -9,10 +10,17 @@ use super::{
     Session, jobs, repos,
     task::{self, Task},
 };
-use crate::{client::Client, failure::Result, output::counted};
+use crate::{
+    client::{Client, Remote},
+    data_dir::{self, DataDir, PATIENCE},
+    failure::Result,
+    output::counted,
+};
 
 /// Time between two looks whether the server has ended what it reads by itself.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long a command whose sync is stopped may take to end.
+const END: Duration = Duration::from_secs(30);
 const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 
 /// Read what is new at the forges and in the git repositories
@@ -23,25 +31,55 @@ const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 #[command(after_long_help = "\
 Examples:
   backstory sync
+  backstory sync group/project
+  backstory sync --only issues
   backstory sync --reconcile
-  backstory sync --full
-  backstory sync --project group/project")]
+  backstory sync --full")]
 pub(super) struct Args {
+    /// Only these projects
+    #[arg(value_name = "GROUP/PROJECT")]
+    named: Vec<String>,
     /// Compare everything that the forges list with what is known, read what differs, and drop what is gone
     #[arg(long, conflicts_with = "full")]
     reconcile: bool,
     /// Read everything again, and drop what is gone
     #[arg(long)]
     full: bool,
+    /// Read only this part of them; several times for several. GitHub has issues and pull requests in one list, which is
+    /// read for either
+    #[arg(long, value_enum, value_name = "PART")]
+    only: Vec<Part>,
     /// Stop a sync that is at work, and start over
     #[arg(long)]
     force: bool,
-    /// Only this project, several times for several
+    /// Likewise only this project, several times for several
     #[arg(long = "project", value_name = "GROUP/PROJECT")]
     projects: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What a sync can be narrowed to.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Issues of the forge, with their discussions
+    Issues,
+    /// Merge requests of the forge, likewise
+    MergeRequests,
+    /// The git repository
+    Repository,
+}
+
+impl Part {
+    /// Its name in the API.
+    fn api_name(self) -> &'static str {
+        match self {
+            Self::Issues => "ISSUES",
+            Self::MergeRequests => "MERGE_REQUESTS",
+            Self::Repository => "REPOSITORY",
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -51,9 +89,16 @@ struct Answer {
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let config = session.config()?;
-    let client = Client::open(session, "sync", || config.require_tokens(&args.projects)).await?;
-    repos::require_projects(session, &client, &args.projects).await?;
-    let variables = json!({ "projects": args.projects, "scope": scope(args), "force": args.force });
+    let projects = [&args.named[..], &args.projects[..]].concat();
+    let reads_forge = args.only.is_empty() || args.only.iter().any(|part| *part != Part::Repository);
+    if args.force {
+        take_over(session).await?;
+    }
+    let before = || if reads_forge { config.require_tokens(&projects) } else { Ok(()) };
+    let client = Client::open_for_work(session, "sync", before).await?;
+    repos::require_projects(session, &client, &projects).await?;
+    let only: Vec<&str> = args.only.iter().map(|part| part.api_name()).collect();
+    let variables = json!({ "projects": projects, "scope": scope(args), "only": only, "force": args.force });
     let begin = Box::pin(begin(&client, variables, args.force));
     let mut summary = task::follow(&client, "sync", begin).await?;
     let coverage = task::coverage(&client).await?;
@@ -62,6 +107,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&summary)?);
     }
     session.terminal.line(sentence(&summary))?;
+    for repository in repos::all(&client).await? {
+        if args.projects.is_empty() || args.projects.contains(&repository.project) {
+            repository.tell_left_out(&session.terminal);
+        }
+    }
     task::tell_waiting(&session.terminal, &client, coverage);
     Ok(())
 }
@@ -72,6 +122,36 @@ fn scope(args: &Args) -> &'static str {
         Args { reconcile: true, .. } => "RECONCILE",
         _ => "NEW",
     }
+}
+
+/// Stops the sync that another command does, if one does, and waits for the end of that command. Whoever opens
+/// the stores next reports what else is in the way.
+///
+/// # Errors
+/// The data directory cannot be used, or the other command cannot be asked.
+async fn take_over(session: &Session) -> Result<()> {
+    let directory = DataDir::open(&session.config()?.data_dir)?;
+    let begun = Instant::now();
+    let mut stopped = false;
+    while !directory.is_free()? && begun.elapsed() < if stopped { END } else { PATIENCE } {
+        match directory.serving().await? {
+            Some(server) if server.stays() => return Ok(()),
+            Some(server) if !stopped => {
+                let holder = server.holder();
+                let client = Client::there(Remote::new(server)?);
+                // It may have ended meanwhile, or not have begun to sync.
+                if let Ok(Some(task)) = task::running(&client, "SYNC").await {
+                    stopped = task::stop(&client, &task.id).await.is_ok();
+                    if stopped {
+                        session.terminal.note(format_args!("the sync of {holder} was stopped"));
+                    }
+                }
+            }
+            _ => {}
+        }
+        tokio::time::sleep(data_dir::LOOK).await;
+    }
+    Ok(())
 }
 
 /// Begins a sync, after what the server reads by itself, unless that is to be stopped.
@@ -90,7 +170,7 @@ async fn begin(client: &Client, variables: Value, force: bool) -> Result<Task> {
 /// # Errors
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
-    let variables = json!({ "projects": [project], "scope": "NEW", "force": false });
+    let variables = json!({ "projects": [project], "scope": "NEW", "only": [], "force": false });
     task::follow(client, "sync", Box::pin(begin(client, variables, false))).await
 }
 
@@ -124,6 +204,7 @@ pub(super) fn sentence(summary: &Value) -> String {
         }
     };
     also(told("gone"), "item", "items", "gone");
+    also(told("put_aside"), "item", "items", "that cannot be read ('backstory status' says why)");
     also(told("retired"), "item", "items", "not kept any more");
     also(told("confidential_left_out"), "confidential issue", "confidential issues", "left out");
     let secrets = summary["redactions"].as_object().map_or(0, |rules| rules.values().filter_map(Value::as_u64).sum());

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     client::Client,
     failure::Result,
-    output::{duration, minute, plain, thousands},
+    output::{duration, minute, thousands},
 };
 
 const SYNC_STATUS: &str = include_str!("../../../../queries/graphql/sync_status.graphql");
@@ -83,8 +83,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     let terminal = &session.terminal;
     if let Some(task) = &status.running {
-        let total = task.total.map(|total| format!("/{}", thousands(total))).unwrap_or_default();
-        terminal.line(format_args!("Syncing: {} {}{total}\n", plain(&task.phase), thousands(task.done)))?;
+        terminal.line(format_args!("Syncing: {}\n", task.shown()))?;
     }
     let cursor = |cursor: &Option<Cursor>| cursor.as_ref().map_or("never read".to_owned(), |at| minute(at.updated_at));
     let projects = status.projects.iter();

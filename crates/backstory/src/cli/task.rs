@@ -12,10 +12,11 @@ use crate::{
     client::Client,
     error_table,
     failure::{Failure, Result},
-    output::{Progress, Step, Terminal, counted},
+    output::{Progress, Step, Terminal, counted, plain, thousands},
 };
 
 const TASK: &str = include_str!("../../../../queries/graphql/task.graphql");
+const STOP: &str = include_str!("../../../../queries/graphql/stop_task.graphql");
 const TASKS: &str = include_str!("../../../../queries/graphql/tasks.graphql");
 const COVERAGE: &str = include_str!("../../../../queries/graphql/coverage.graphql");
 
@@ -36,6 +37,15 @@ pub(super) struct Task {
     pub(super) note: Option<String>,
     error: Option<TaskError>,
     summary: Option<Value>,
+}
+
+impl Task {
+    /// How far it is: `acme/shop issues 12/34 (rate limited, going on in 5 s)`.
+    pub(super) fn shown(&self) -> String {
+        let total = self.total.map(|total| format!("/{}", thousands(total))).unwrap_or_default();
+        let note = self.note.as_ref().map(|note| format!(" ({})", plain(note))).unwrap_or_default();
+        format!("{} {}{total}{note}", plain(&self.phase), thousands(self.done))
+    }
 }
 
 /// How a task or run stands.
@@ -98,9 +108,10 @@ pub(super) async fn follow(client: &Client, kind: &str, begin: LocalBoxFuture<'_
         _ = interrupt.recv() => return Err(interrupted_early(client, kind)),
     };
     let mut progress = Progress::new();
+    let id = task.id.clone();
     let ended = tokio::select! {
         ended = until_ended(client, task, &mut progress) => ended,
-        _ = interrupt.recv() => Err(interrupted(client, kind)),
+        _ = interrupt.recv() => Err(interrupt_task(client, kind, &id).await),
     };
     progress.clear();
     let task = ended?;
@@ -124,6 +135,23 @@ async fn until_ended(client: &Client, mut task: Task, progress: &mut Progress) -
         task = answer.task.ok_or_else(gone)?;
     }
     Ok(task)
+}
+
+/// Stops a task of this process; a server goes on with its own.
+async fn interrupt_task(client: &Client, kind: &str, id: &str) -> Failure {
+    if !client.is_there() {
+        // Others may still be answered for a moment. What cannot be stopped ends with the process.
+        let _ = stop(client, id).await;
+    }
+    interrupted(client, kind)
+}
+
+/// Stops a task.
+///
+/// # Errors
+/// It cannot be stopped.
+pub(super) async fn stop(client: &Client, id: &str) -> Result<()> {
+    client.run::<Value>(STOP, json!({ "id": id })).await.map(drop)
 }
 
 fn interrupted(client: &Client, kind: &str) -> Failure {

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     client::{Client, Remote},
     config::parse_address,
-    data_dir::{Claim, DataDir, UP},
+    data_dir::{Claim, DataDir, UP, Want},
     failure::{Failure, Result},
     output::{duration, plain},
 };
@@ -48,15 +48,18 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let address = serve::check_address(session, args.listen)?;
     let config = session.config()?;
     let directory = DataDir::open(&config.data_dir)?;
-    match directory.claim(UP, &session.terminal).await? {
+    match directory.claim(UP, Want::Work, &session.terminal).await? {
         Claim::Own => {
-            let server = Server::open(session, directory, address).await?;
-            index(session, &Client::Here(server.schemas.seeing(Sight::Confidential).clone()), &repository).await?;
+            let server = Server::open(session, UP, directory, address).await?;
+            server.share(session)?;
+            let schema = server.schemas.seeing(Sight::Confidential).clone();
+            index(session, &Client::here(schema, server.engine.clone()), &repository).await?;
+            session.share.end().await;
             server.run(session).await
         }
         Claim::Server(running) => {
             let url = running.url.clone();
-            let client = Client::There(Remote::new(running)?);
+            let client = Client::there(Remote::new(running)?);
             index(session, &client, &repository).await?;
             Ok(session.terminal.line(format_args!("A server is running at {url} (query page at {url}/graphql)"))?)
         }

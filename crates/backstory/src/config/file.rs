@@ -239,6 +239,7 @@ impl Source<'_> {
             include: self.globs("include", &repositories.include)?,
             exclude: self.globs("exclude", &repositories.exclude)?,
             ssh_agent: None,
+            git_child: None,
         })
     }
 

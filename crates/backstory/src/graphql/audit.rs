@@ -1,7 +1,7 @@
 //! The record of what was forgotten.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::ledger;
+use backstory_engine::{ledger, model::text::echo};
 use serde_json::Value;
 
 use super::{loaders, names::AuditAction, page, scalar::DateTime, task::object};
@@ -56,6 +56,7 @@ pub(super) async fn list(
 }
 
 fn number(id: &ID) -> Result<i64> {
-    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no record; records have numbers", id.as_str())));
+    let number =
+        id.parse().map_err(|_| page::invalid(format!("'{}' is no record; records have numbers", echo(id.as_str()))));
     Ok(number?)
 }

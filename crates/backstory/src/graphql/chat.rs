@@ -13,6 +13,7 @@ use super::{
     answer::{Answer, Citation, Statement},
     loaders,
     page::{self, QUERY},
+    queue::Turn,
     scalar::DateTime,
 };
 
@@ -163,12 +164,15 @@ pub(super) fn stream(
     id: &ID,
     text: String,
     model: Option<bool>,
+    turn: Turn,
 ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
     let (chat, engine) = (number(id)?, loaders::engine(ctx)?.clone());
     let (telling, told) = mpsc::channel(WAITING);
     // In a task of its own: what was asked is answered and kept, also if the client goes away.
-    let asking =
-        tokio::spawn(async move { engine.send_message(chat, &text, model.unwrap_or(true), Some(telling)).await });
+    let asking = tokio::spawn(async move {
+        let _turn = turn;
+        engine.send_message(chat, &text, model.unwrap_or(true), Some(telling)).await
+    });
     Ok(stream::unfold(Some((told, asking)), async |state| {
         let (mut told, asking) = state?;
         if let Some((statement, citations)) = told.recv().await {

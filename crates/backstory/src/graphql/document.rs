@@ -15,6 +15,34 @@ const INTROSPECTED_LISTS: [&str; 7] =
     ["types", "fields", "args", "inputFields", "interfaces", "possibleTypes", "enumValues"];
 /// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
 const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
+/// Fields of the query and mutation types that keep a processor busy for longer than a look at the stores.
+const HEAVY: [&str; 13] = [
+    "search",
+    "evaluate",
+    "questionPairs",
+    "recoveredLinks",
+    "verify",
+    "trace",
+    "contextPack",
+    "compareSnapshots",
+    "history",
+    "entity",
+    "lineage",
+    "stats",
+    "backup",
+];
+
+/// How much work an operation is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Weight {
+    /// A look at the stores.
+    #[default]
+    Light,
+    /// A search, or what costs as much.
+    Heavy,
+    /// It reads everything there is, or waits for a language model.
+    Long,
+}
 
 /// What a selection asks for, with that of the fragments it uses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +54,7 @@ struct Size {
     lists: usize,
     /// Lists within each other in what is a part of introspection.
     introspected_lists: usize,
-    long: bool,
+    weight: Weight,
 }
 
 impl Size {
@@ -38,16 +66,16 @@ impl Size {
             depth: self.depth.max(other.depth),
             lists: self.lists.max(other.lists),
             introspected_lists: self.introspected_lists.max(other.introspected_lists),
-            long: self.long || other.long,
+            weight: self.weight.max(other.weight),
         }
     }
 }
 
-/// Refuses a document that exceeds the limits; says whether it reads everything there is.
+/// Refuses a document that exceeds the limits; says how much work it is.
 ///
 /// # Errors
 /// Which limit is exceeded, and by how much.
-pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<bool, Error> {
+pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<Weight, Error> {
     let mut measure = Measure { document, limits, fragments: HashMap::new() };
     let mut total = Size::default();
     for (_, operation) in document.operations.iter() {
@@ -68,7 +96,7 @@ pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<
             return Err(invalid(format!("the document {verb} {found} {unit}; at most {limit} are allowed")));
         }
     }
-    Ok(total.long)
+    Ok(total.weight)
 }
 
 /// Refuses text whose brackets are nested so deep that parsing it could exhaust the stack.
@@ -157,7 +185,12 @@ impl<'a> Measure<'a> {
         size.selections = size.selections.saturating_add(1);
         size.aliases = size.aliases.saturating_add(usize::from(field.alias.is_some()));
         size.lists += usize::from(INTROSPECTED_LISTS.contains(&name));
-        size.long |= LONG.contains(&name);
+        let own = match name {
+            name if LONG.contains(&name) => Weight::Long,
+            name if HEAVY.contains(&name) => Weight::Heavy,
+            _ => Weight::Light,
+        };
+        size.weight = size.weight.max(own);
         if INTROSPECTION.contains(&name) {
             size.introspected_lists = size.lists;
             size.depth = 0;

@@ -2,10 +2,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -20,27 +17,32 @@ use async_graphql::{
 };
 use backstory_engine::{
     Engine,
-    error::{Error, ErrorKind},
-    sources::redact::redact,
+    error::{Error, ErrorKind, message},
+    model::text::echo,
 };
 
 use super::{
-    document,
+    document::{self, Weight},
     limits::Limits,
     loaders::{People, Reader, Reads},
+    queue::Queue,
 };
 use crate::error_table;
+
+/// Most lines of what the library says of a document.
+const MAX_LINES: usize = 12;
 
 /// Makes a guard for every operation.
 pub(super) struct Guards {
     engine: Engine,
     limits: Limits,
+    queue: Arc<Queue>,
     people: Arc<People>,
 }
 
 impl Guards {
-    pub(super) fn new(engine: Engine, limits: Limits) -> Self {
-        Self { engine, limits, people: Arc::default() }
+    pub(super) fn new(engine: Engine, limits: Limits, queue: Arc<Queue>) -> Self {
+        Self { engine, limits, queue, people: Arc::default() }
     }
 }
 
@@ -49,10 +51,11 @@ impl ExtensionFactory for Guards {
         Arc::new(Guard {
             engine: self.engine.clone(),
             limits: self.limits,
+            queue: self.queue.clone(),
             people: self.people.clone(),
             reads: Arc::default(),
             name: OnceLock::new(),
-            long: AtomicBool::new(false),
+            weight: OnceLock::new(),
         })
     }
 }
@@ -61,15 +64,20 @@ impl ExtensionFactory for Guards {
 struct Guard {
     engine: Engine,
     limits: Limits,
+    queue: Arc<Queue>,
     people: Arc<People>,
     reads: Arc<Reads>,
     name: OnceLock<String>,
-    long: AtomicBool,
+    weight: OnceLock<Weight>,
 }
 
 impl Guard {
+    fn weight(&self) -> Weight {
+        self.weight.get().copied().unwrap_or_default()
+    }
+
     fn time(&self) -> Duration {
-        if self.long.load(Ordering::Relaxed) { self.limits.long_time } else { self.limits.time }
+        if self.weight() == Weight::Long { self.limits.long_time } else { self.limits.time }
     }
 }
 
@@ -111,8 +119,8 @@ impl Extension for Guard {
         next: NextPrepareRequest<'_>,
     ) -> ServerResult<Request> {
         document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
-        let long = document::examine(request.parsed_query()?, &self.limits).map_err(server_error)?;
-        self.long.store(long, Ordering::Relaxed);
+        let weight = document::examine(request.parsed_query()?, &self.limits).map_err(server_error)?;
+        let _ = self.weight.set(weight);
         if let Some(name) = &request.operation_name {
             let _ = self.name.set(name.clone());
         }
@@ -142,7 +150,13 @@ impl Extension for Guard {
         operation_name: Option<&str>,
         next: NextExecute<'_>,
     ) -> Response {
+        let _turn = match self.queue.turn(self.weight()).await {
+            Ok(turn) => turn,
+            Err(error) => return Response::from_errors(vec![server_error(error)]),
+        };
         let time = self.time();
+        // What reads everything has time.
+        let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().answering());
         match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
             Ok(response) => response,
             Err(_) => {
@@ -162,11 +176,15 @@ fn server_error(error: Error) -> ServerError {
 fn finish(response: &mut Response) {
     let mut logged: Vec<&str> = Vec::new();
     for error in &mut response.errors {
-        // What the library says of a document or variable quotes it.
-        if let (Cow::Owned(clean), _) = redact(&error.message) {
-            error.message = clean;
-        }
-        let kind = error.source::<Error>().map_or(ErrorKind::Invalid, |error| error.kind);
+        let kind = match error.source::<Error>() {
+            Some(error) => error.kind,
+            None => {
+                // What the library says of a document or variable quotes it, a line of it at a time.
+                let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(echo).collect();
+                error.message = message(&lines.join("\n"));
+                ErrorKind::Invalid
+            }
+        };
         error.extensions.get_or_insert_default().set(error_table::CODE, error_table::code(kind));
         // A limit of the whole document stands nowhere in it.
         error.locations.retain(|at| at.line > 0);

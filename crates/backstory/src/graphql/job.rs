@@ -1,7 +1,7 @@
 //! Jobs: what a server does in the background, and did.
 
 use async_graphql::{ComplexObject, Context, ID, Json, Result, SimpleObject};
-use backstory_engine::ledger;
+use backstory_engine::{ledger, model::text::echo};
 
 use super::{
     loaders,
@@ -77,7 +77,7 @@ impl From<ledger::Job> for Job {
 /// # Errors
 /// It is none.
 pub(super) fn number(id: &ID) -> Result<i64> {
-    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", id.as_str())));
+    let number = id.parse().map_err(|_| page::invalid(format!("'{}' is no job; jobs have numbers", echo(id.as_str()))));
     Ok(number?)
 }
 

@@ -25,6 +25,7 @@ mod person;
 mod planning;
 mod project;
 mod query;
+mod queue;
 mod repository;
 mod scalar;
 mod search;
@@ -37,6 +38,8 @@ mod task;
 mod thread;
 mod trace;
 mod written;
+
+use std::sync::Arc;
 
 use async_graphql::SDLExportOptions;
 use backstory_engine::{Engine, model::sight::Sight};
@@ -52,6 +55,7 @@ use mutation::Mutation;
 use page::Listed;
 use project::Project;
 use query::Query;
+use queue::Queue;
 use subscription::Subscription;
 use thread::ThreadConnection;
 
@@ -68,9 +72,10 @@ pub(crate) struct Schemas {
 }
 
 impl Schemas {
-    /// The API over an engine, within limits.
+    /// The API over an engine, within limits, some operations at a time.
     pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
-        let seeing = |sight| schema(engine.seeing(sight), limits);
+        let queue = Arc::<Queue>::default();
+        let seeing = |sight| schema(engine.seeing(sight), limits, queue.clone());
         Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential) }
     }
 
@@ -84,12 +89,13 @@ impl Schemas {
 }
 
 /// The API over an engine, within limits.
-pub(crate) fn schema(engine: Engine, limits: Limits) -> Schema {
+fn schema(engine: Engine, limits: Limits, queue: Arc<Queue>) -> Schema {
     builder()
+        .data(queue.clone())
         .data(engine.clone())
         .limit_recursive_depth(limits.nesting)
         .limit_directives(limits.directives)
-        .extension(Guards::new(engine, limits))
+        .extension(Guards::new(engine, limits, queue))
         .finish()
 }
 

@@ -1,20 +1,20 @@
 //! Work to be done.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::{Scope, SyncRequest, repository::AddRequest};
+use backstory_engine::{Part, Scope, SyncRequest, repository::AddRequest};
 
 use super::{
     audit::AuditEntry,
     chat::{self, Chat, Message},
     job::{self, Job},
     loaders,
-    names::{Forge, JobKind, Projection, SyncScope},
+    names::{Forge, JobKind, Projection, SyncPart, SyncScope},
     page::{self, QUERY},
     repository::{self, Repository},
     snapshot::{self, Snapshot},
     status::Backup,
     summary::{self, Summary},
-    task::Task,
+    task::{self, Task},
     written::{self, Enrichment},
 };
 
@@ -33,11 +33,13 @@ impl Mutation {
             Vec<String>,
         >,
         #[graphql(desc = "How much of them to read.", default_with = "Some(SyncScope::New)")] scope: Option<SyncScope>,
+        #[graphql(desc = "Which parts of them to read; all if absent or empty.")] only: Option<Vec<SyncPart>>,
         #[graphql(desc = "Whether to stop a sync that is at work.", default_with = "Some(false)")] force: Option<bool>,
     ) -> Result<Task> {
         let request = SyncRequest {
             projects: projects.unwrap_or_default(),
             scope: scope.map_or(Scope::New, Scope::from),
+            only: only.unwrap_or_default().into_iter().map(Part::from).collect(),
             force: force.unwrap_or(false),
         };
         Ok(loaders::engine(ctx)?.start_sync(request).await?.into())
@@ -67,6 +69,13 @@ impl Mutation {
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn cancel_job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
         Ok(loaders::engine(ctx)?.cancel_job(job::number(&id)?).await?.into())
+    }
+
+    /// Stops a task; what it has done so far is kept. Forgetting cannot be stopped, and a task that does a job is stopped
+    /// by cancelling the job.
+    #[graphql(complexity = "QUERY + child_complexity")]
+    async fn stop_task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Task> {
+        Ok(loaders::engine(ctx)?.stop_task(task::number(&id)?).await?.into())
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.

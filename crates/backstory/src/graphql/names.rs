@@ -1,7 +1,7 @@
 //! The enumerations of the API: those of the model and the engine, under the same names.
 
 use async_graphql::Enum;
-use backstory_engine::{Projection as EngineProjection, Scope, graph::Direction, ledger, model, search, task};
+use backstory_engine::{Part, Projection as EngineProjection, Scope, graph::Direction, ledger, model, search, task};
 
 /// Kind of a forge.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
@@ -25,6 +25,18 @@ pub(crate) enum SyncScope {
     Reconcile,
     /// Everything, again.
     Full,
+}
+
+/// What a sync can be narrowed to.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "Part")]
+pub(crate) enum SyncPart {
+    /// Issues of the forge, with their discussions; of GitHub merge requests too, as it has them in one list.
+    Issues,
+    /// Merge requests of the forge, likewise.
+    MergeRequests,
+    /// The git repository.
+    Repository,
 }
 
 /// What a job does.

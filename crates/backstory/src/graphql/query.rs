@@ -1,7 +1,10 @@
 //! Questions.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::model::id::{NodeId, ThreadKind, is_project_path};
+use backstory_engine::model::{
+    id::{NodeId, ThreadKind, is_project_path},
+    text::echo,
+};
 
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
@@ -63,7 +66,7 @@ impl Query {
         #[graphql(desc = "Full path, `group/project`.")] path: String,
     ) -> Result<Option<Project>> {
         if !is_project_path(&path) {
-            return Err(page::invalid(format!("'{path}' is no path of a project; write group/project")).into());
+            return Err(page::invalid(format!("'{}' is no path of a project; write group/project", echo(&path))).into());
         }
         let found = loaders::item(ctx, NodeId::Project(path.clone())).await?;
         Ok(found.map(|_| Project::new(path)))
@@ -451,5 +454,5 @@ impl Query {
 }
 
 fn wrong_kind(reference: &str, what: &str, form: &str) -> async_graphql::Error {
-    page::invalid(format!("{reference} is not {what}; write {form}")).into()
+    page::invalid(format!("{} is not {what}; write {form}", echo(reference))).into()
 }

@@ -3,7 +3,7 @@
 use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     ledger,
-    repository::{AddRequest, RepositoryStatus},
+    repository::{self, AddRequest, RepositoryStatus},
 };
 
 use super::{
@@ -36,6 +36,12 @@ pub(crate) struct Repository {
     default_branch: Option<String>,
     /// The indexed commit at the head of the default branch.
     head: Option<String>,
+    /// Its state.
+    state: RepositoryState,
+    /// Why it could not be read when that was last tried; null if it could.
+    last_error: Option<String>,
+    /// When that was tried.
+    failed_at: Option<DateTime>,
     /// The branches that are indexed, by name.
     indexed: Vec<BranchTip>,
     /// Commits that are indexed.
@@ -44,6 +50,23 @@ pub(crate) struct Repository {
     files: u64,
     /// Indexed commits that no branch reaches any more, because history was rewritten.
     rewritten: usize,
+    /// What of it was left out because it cannot be read or is too large, in sentences.
+    left_out: Vec<String>,
+}
+
+/// State of a repository.
+#[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "repository::RepositoryState")]
+pub(crate) enum RepositoryState {
+    /// Added, and not read yet.
+    New,
+    /// Being read.
+    Indexing,
+    /// Read to the end when that was last tried.
+    Ready,
+    /// It could not be read when that was last tried; what was read before is there.
+    #[graphql(name = "ERROR")]
+    Failed,
 }
 
 /// Which branches of a repository are indexed.
@@ -105,6 +128,7 @@ impl From<ledger::Branches> for BranchSelection {
 impl From<RepositoryStatus> for Repository {
     fn from(status: RepositoryStatus) -> Self {
         let head = status.head().map(|head| head.to_string());
+        let (failed_at, last_error) = status.failure.map(|failure| (failure.at, failure.error)).unzip();
         let entry = status.entry;
         let tip =
             |(branch, sha): (String, backstory_engine::model::commit::Sha)| BranchTip { branch, sha: sha.to_string() };
@@ -116,10 +140,14 @@ impl From<RepositoryStatus> for Repository {
             synced_at: entry.synced_at.map(DateTime::from),
             default_branch: status.default_branch,
             head,
+            state: status.state.into(),
+            last_error,
+            failed_at: failed_at.map(DateTime::from),
             indexed: entry.indexed.into_iter().map(tip).collect(),
             commits: status.commits,
             files: status.files,
             rewritten: entry.rewritten.len(),
+            left_out: status.left_out,
         }
     }
 }
@@ -144,5 +172,14 @@ pub(super) async fn add(ctx: &Context<'_>, request: AddRequest) -> Result<Reposi
     let engine = loaders::engine(ctx)?;
     let entry = engine.add_repository(request).await?;
     let status = engine.repositories().await?.into_iter().find(|status| status.entry.project == entry.project);
-    Ok(status.unwrap_or(RepositoryStatus { entry, default_branch: None, commits: 0, files: 0 }).into())
+    let new = |entry| RepositoryStatus {
+        entry,
+        state: repository::RepositoryState::New,
+        failure: None,
+        default_branch: None,
+        commits: 0,
+        files: 0,
+        left_out: vec![],
+    };
+    Ok(status.unwrap_or_else(|| new(entry)).into())
 }

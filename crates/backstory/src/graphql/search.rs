@@ -25,9 +25,9 @@ pub(super) const DEFAULT_HITS: usize = 10;
 pub(crate) struct SearchFilter {
     /// Any of these kinds; all if absent or empty.
     kinds: Option<Vec<DocumentKind>>,
-    /// User name of the author; of a discussion, who began it.
+    /// User name, name or e-mail address of the author, in any case; of a discussion, who began it.
     author: Option<String>,
-    /// All of these labels; a discussion has those of what it belongs to.
+    /// All of these labels, in any case; a discussion has those of what it belongs to.
     labels: Option<Vec<String>>,
     /// Created at or after: `2024-03-15`, `2024-03`, `2024` or `2024-03-15T10:00:00Z`.
     after: Option<String>,
@@ -63,20 +63,29 @@ pub(crate) struct RankingInput {
 impl RankingInput {
     fn over(self, configured: Ranking) -> Result<Ranking> {
         let mut ranking = self.profile.map_or(configured, |profile| Ranking::from(Profile::from(profile)));
+        let given = [self.semantic, self.lexical, self.recency, self.importance, self.relationship, self.author];
+        if ranking.profile == Profile::Rrf && given.iter().any(Option::is_some) {
+            let message = "weights do not count with the profile RRF; leave them out or name another profile";
+            return Err(page::invalid(message).into());
+        }
         let weights = &mut ranking.weights;
-        for (weight, given) in [
-            (&mut weights.semantic, self.semantic),
-            (&mut weights.lexical, self.lexical),
-            (&mut weights.recency, self.recency),
-            (&mut weights.importance, self.importance),
-            (&mut weights.relationship, self.relationship),
-            (&mut weights.author, self.author),
-        ] {
+        let own = [
+            &mut weights.semantic,
+            &mut weights.lexical,
+            &mut weights.recency,
+            &mut weights.importance,
+            &mut weights.relationship,
+            &mut weights.author,
+        ];
+        for (weight, given) in own.into_iter().zip(given) {
             let given = given.unwrap_or(*weight);
             if !(0.0..=1.0).contains(&given) {
                 return Err(page::invalid(format!("a weight is {given}; weights are 0 to 1")).into());
             }
             *weight = given;
+        }
+        if weights.semantic + weights.lexical == 0.0 {
+            return Err(page::invalid("semantic and lexical are both 0; one of them must count").into());
         }
         Ok(ranking)
     }
@@ -91,8 +100,10 @@ impl TryFrom<SearchFilter> for model::filter::Filter {
         };
         Ok(Self {
             kinds: filter.kinds.unwrap_or_default().into_iter().map(Into::into).collect(),
-            author: filter.author.map(|author| author.trim_start_matches('@').to_owned()),
+            authors: filter.author.map(|author| author.trim_start_matches('@').to_owned()).into_iter().collect(),
             labels: filter.labels.unwrap_or_default(),
+            path: None,
+            governing: false,
             after: instant(filter.after)?,
             before: instant(filter.before)?,
             project: filter.project,

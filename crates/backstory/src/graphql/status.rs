@@ -1,7 +1,7 @@
 //! How much there is, where the syncs stand, and whether all is well.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{backup, check, ledger, read, task as engine_task};
+use backstory_engine::{backup, check, ledger, quarantine, read, task as engine_task};
 
 use super::{
     loaders,
@@ -103,6 +103,9 @@ pub(crate) struct SyncStatus {
     projects: Vec<ProjectSync>,
     /// How fresh each project is, of a forge or not, and how much of it is known.
     freshness: Vec<Freshness>,
+    /// What forges sent and cannot be read. It is not stored; what was stored of it before stays, and each sync asks for it
+    /// again.
+    quarantine: Quarantine,
     /// Number of the newest change in the ledger.
     ledger_seq: u64,
     /// Number of the newest change that the graph has.
@@ -157,6 +160,10 @@ pub(crate) struct Freshness {
     project: String,
     /// When the last sync that read it to the end began; null if none did.
     synced_at: Option<DateTime>,
+    /// Why it could not be read from its forge when that was last tried; null if it could.
+    last_error: Option<String>,
+    /// When that was tried.
+    failed_at: Option<DateTime>,
     /// Issues that are known.
     issues: u64,
     /// Merge requests that are known.
@@ -169,8 +176,11 @@ pub(crate) struct Freshness {
 
 impl From<read::Freshness> for Freshness {
     fn from(known: read::Freshness) -> Self {
-        let read::Freshness { project, synced_at, issues, merge_requests, confidential } = known;
+        let read::Freshness { project, synced_at, failure, issues, merge_requests, confidential } = known;
+        let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
         Self {
+            last_error,
+            failed_at: failed_at.map(DateTime::from),
             project,
             synced_at: synced_at.map(DateTime::from),
             issues,
@@ -178,6 +188,50 @@ impl From<read::Freshness> for Freshness {
             confidential_issues: confidential.issues,
             internal_discussions: confidential.discussions,
         }
+    }
+}
+
+/// What forges sent and cannot be read.
+#[derive(SimpleObject)]
+pub(crate) struct Quarantine {
+    /// How many items.
+    count: u64,
+    /// The first hundred of them, by project, kind and key.
+    items: Vec<QuarantinedItem>,
+}
+
+/// Something that a forge sent and that cannot be read.
+#[derive(SimpleObject)]
+pub(crate) struct QuarantinedItem {
+    /// Full path of the project that it came with.
+    project: String,
+    /// What it is: `issue`, `merge_request`, `discussion`, `label`, `milestone`, `person` or `project`.
+    kind: String,
+    /// What it is called: `acme/shop#12`, `label bug of acme/shop`; `?` stands for what cannot be told.
+    #[graphql(name = "ref")]
+    reference: String,
+    /// Path of the field that is wrong, `notes[0].created_at`; empty if it is no single one.
+    field: String,
+    /// What is wrong, without the value.
+    reason: String,
+    /// When it first could not be read.
+    first_seen: DateTime,
+    /// When it was last asked for.
+    last_tried: DateTime,
+}
+
+impl From<quarantine::Quarantine> for Quarantine {
+    fn from(known: quarantine::Quarantine) -> Self {
+        let item = |row: ledger::Quarantined| QuarantinedItem {
+            reference: quarantine::reference(&row.of),
+            project: row.of.project,
+            kind: row.of.kind.as_str().to_owned(),
+            field: row.of.field,
+            reason: row.of.reason,
+            first_seen: row.first_seen.into(),
+            last_tried: row.last_tried.into(),
+        };
+        Self { count: known.count, items: known.items.into_iter().map(item).collect() }
     }
 }
 
@@ -242,6 +296,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
         runs: status.runs.into_iter().map(SyncRun::from).collect(),
         projects: status.projects.into_iter().map(project).collect(),
         freshness: status.freshness.into_iter().map(Freshness::from).collect(),
+        quarantine: status.quarantine.into(),
         ledger_seq: status.ledger_seq,
         graph_seq: status.graph_seq,
         index_seq: status.index_seq,

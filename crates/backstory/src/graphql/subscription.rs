@@ -1,6 +1,6 @@
 //! What clients are told as it happens.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::{Context, ID, Result, Subscription as GraphQlSubscription};
 use backstory_engine::{
@@ -14,8 +14,10 @@ use tokio::sync::watch;
 
 use super::{
     chat::{self, AnswerPart},
+    document::Weight,
     job::{self, Job},
     loaders,
+    queue::Queue,
     task::{self, Task},
 };
 
@@ -65,7 +67,8 @@ impl Subscription {
         )]
         model: Option<bool>,
     ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
-        chat::stream(ctx, &chat, text, model)
+        let turn = ctx.data::<Arc<Queue>>()?.turn(Weight::Long).await?;
+        chat::stream(ctx, &chat, text, model, turn)
     }
 }
 

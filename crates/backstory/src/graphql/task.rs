@@ -1,7 +1,7 @@
 //! Tasks: long work that goes on by itself.
 
 use async_graphql::{ID, Json, SimpleObject};
-use backstory_engine::{error::Result, task};
+use backstory_engine::{error::Result, model::text::echo, task};
 
 use super::{
     names::{TaskKind, TaskStatus},
@@ -25,7 +25,7 @@ pub(crate) struct Task {
     done: u64,
     /// How many there are, once that is known.
     total: Option<u64>,
-    /// Something worth knowing: `rate limited, waiting 2 s`.
+    /// Something worth knowing: `rate limited, going on in 2 s`.
     note: Option<String>,
     /// When it began.
     started_at: DateTime,
@@ -78,5 +78,5 @@ pub(super) fn object(summary: serde_json::Value) -> Option<Json<serde_json::Valu
 /// # Errors
 /// It is none.
 pub(super) fn number(id: &ID) -> Result<u64> {
-    id.parse().map_err(|_| page::invalid(format!("'{}' is no task; tasks have numbers", id.as_str())))
+    id.parse().map_err(|_| page::invalid(format!("'{}' is no task; tasks have numbers", echo(id.as_str()))))
 }

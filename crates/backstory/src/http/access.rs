@@ -2,11 +2,15 @@
 //! address, and no other site's pages that the user's browser happens to show. What is confidential is shown to who
 //! shows a token that is for it, and to no others.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header, uri::Authority},
+    http::{HeaderMap, Method, StatusCode, header, uri::Authority},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,7 +21,17 @@ use backstory_engine::{
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
-use super::{App, Refusal, page, socket};
+use super::{
+    App, Refusal,
+    connections::Connection,
+    page, socket,
+    throttle::{Denied, Throttle},
+};
+
+/// Fewest characters of a token: a shorter one can be guessed.
+pub(crate) const MIN_TOKEN: usize = 20;
+/// How to make one that cannot.
+pub(crate) const MAKE_TOKEN: &str = "make one with 'openssl rand -hex 32'";
 
 /// A token that may be shown, and what whoever shows it sees.
 pub(crate) struct Token {
@@ -31,6 +45,8 @@ pub(crate) struct Access {
     pub(crate) tokens: Vec<Token>,
     /// What commands show that can read the data directory: they see everything.
     pub(crate) own: SecretString,
+    /// Whether forges may send webhooks.
+    pub(crate) webhooks: bool,
 }
 
 /// What a request showed.
@@ -54,16 +70,18 @@ impl Shown {
 
 /// The rules for one address.
 pub(super) struct Rules {
+    /// Those that are configured, and behind them the server's own.
     tokens: Vec<Token>,
     /// Whether a token must be shown.
     wants_token: bool,
+    throttle: Throttle,
 }
 
 impl Rules {
     /// # Errors
-    /// The address is open to others but there is no token, or a token is empty.
+    /// The address is open to others but there is no token, or a token is too short.
     pub(super) fn new(access: Access, address: SocketAddr) -> Result<Self> {
-        let Access { mut tokens, own } = access;
+        let Access { mut tokens, own, .. } = access;
         let wants_token = !tokens.is_empty();
         if !wants_token && !address.ip().is_loopback() {
             return Err(Error::new(
@@ -74,25 +92,47 @@ impl Rules {
             ));
         }
         tokens.push(Token { secret: own, sight: Sight::Confidential });
-        if tokens.iter().any(|token| token.secret.expose_secret().is_empty()) {
-            return Err(Error::new(ErrorKind::Configuration, "a token of the server is empty; set it, or remove it"));
+        if tokens.iter().any(|token| token.secret.expose_secret().chars().count() < MIN_TOKEN) {
+            let message = format!("a token of the server has fewer than {MIN_TOKEN} characters; {MAKE_TOKEN}");
+            return Err(Error::new(ErrorKind::Configuration, message));
         }
-        Ok(Self { tokens, wants_token })
+        Ok(Self { tokens, wants_token, throttle: Throttle::default() })
     }
 
-    /// What a text may see that was shown as a token; `None` if it is none. All tokens are compared, in the same time.
-    pub(super) fn sight_of(&self, shown: &str) -> Option<Sight> {
-        let is = |token: &&Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
-        self.tokens.iter().filter(is).map(|token| token.sight).max()
+    /// What a text may see that an address showed as a token. All tokens are compared, in the same time.
+    ///
+    /// # Errors
+    /// It is none, or the address showed too many that are none.
+    pub(super) fn sight_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Sight, Denied> {
+        let is = |token: &Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
+        let same: Vec<usize> =
+            self.tokens.iter().enumerate().filter(|(_, token)| is(token)).map(|(number, _)| number).collect();
+        let best = same.into_iter().max_by_key(|number| self.tokens.get(*number).map(|token| token.sight));
+        // The server's own secret cannot be guessed, and wrong tokens of others must not keep out who owns the data.
+        let own = self.tokens.len() - 1;
+        let number = if best == Some(own) { own } else { self.throttle.judge(caller, best)? };
+        self.tokens.get(number).map(|token| token.sight).ok_or(Denied::Wrong)
+    }
+
+    /// Counts a webhook of an address that did not show its secret.
+    pub(super) fn wrong_secret(&self, caller: IpAddr) -> Refusal {
+        let message = "the webhook does not show the secret of a forge that is configured";
+        match self.throttle.judge(caller, None) {
+            Err(Denied::TooMany(wait)) => too_many(wait),
+            _ => Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message),
+        }
     }
 
     fn check(&self, request: &Request) -> std::result::Result<Shown, Refusal> {
-        let sight = bearer(request.headers()).map(|shown| self.sight_of(shown));
+        let shown = bearer(request.headers());
         if !self.wants_token {
-            return check_local(request).map(|()| Shown::Enough(sight.flatten().unwrap_or(Sight::Open)));
+            check_local(request)?;
+            let sight = shown.and_then(|shown| self.sight_of(shown, caller(request)).ok());
+            return Ok(Shown::Enough(sight.unwrap_or(Sight::Open)));
         }
-        match sight {
-            Some(Some(sight)) => Ok(Shown::Enough(sight)),
+        match shown.map(|shown| self.sight_of(shown, caller(request))) {
+            Some(Ok(sight)) => Ok(Shown::Enough(sight)),
+            Some(Err(Denied::TooMany(wait))) => Err(too_many(wait)),
             // A browser cannot set headers of a WebSocket.
             None if request.uri().path() == socket::PATH => Ok(Shown::NotYet),
             // The query page holds no data; it asks for that with the token that is typed into it.
@@ -105,13 +145,37 @@ impl Rules {
     }
 }
 
+fn too_many(wait: Duration) -> Refusal {
+    let message = format!("too many wrong tokens came from this address; try again in {} s", wait.as_secs().max(1));
+    Refusal::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_ATTEMPTS", message).after(wait)
+}
+
+/// Who sent a request. Every request comes over a connection.
+fn caller(request: &Request) -> IpAddr {
+    let connection = request.extensions().get::<Arc<Connection>>();
+    connection.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| connection.caller())
+}
+
 /// Lets a request pass, or refuses it.
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match app.rules.check(&request) {
         Ok(shown) => {
             request.extensions_mut().insert(shown);
+            // Whoever sends a body has all of it taken in before the connection is safe.
+            let is_safe = matches!(shown, Shown::Enough(_)) && request.method() == Method::GET;
+            let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
+            let _working = connection.map(Connection::working);
             next.run(request).await
         }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Lets a request pass that needs no token, unless it is led here by the page of another site.
+pub(super) async fn check_name(State(app): State<App>, request: Request, next: Next) -> Response {
+    let checked = if app.rules.wants_token { Ok(()) } else { check_local(&request) };
+    match checked {
+        Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -149,6 +213,10 @@ fn check_local(request: &Request) -> std::result::Result<(), Refusal> {
 /// Whether a `Host` names this machine: `localhost` or a loopback address, with any port.
 fn is_local(host: &str) -> bool {
     let Ok(authority) = host.parse::<Authority>() else { return false };
+    // No host has a user name.
+    if host.contains('@') {
+        return false;
+    }
     let name = authority.host().trim_start_matches('[').trim_end_matches(']');
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -1,43 +1,126 @@
-//! Subscriptions over WebSocket, by the graphql-transport-ws protocol.
+//! Subscriptions over WebSocket, by the graphql-transport-ws protocol. A browser cannot set headers of a WebSocket, so one
+//! may be opened without a token and show it in its first message; until then it has a place of its own, of which there are
+//! few, and the oldest gives way to a new one.
 
-use std::{any::TypeId, sync::Arc, time::Duration};
+use std::{
+    any::TypeId,
+    collections::VecDeque,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use async_graphql::{Data, Executor, Request, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS};
+use async_graphql::{
+    Data, Executor, Request, ServerError, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS,
+};
 use async_graphql_axum::{GraphQLProtocol, GraphQLWebSocket};
 use axum::{
     Extension,
     extract::{State, WebSocketUpgrade, ws::WebSocket},
-    http::StatusCode,
     response::Response,
 };
-use backstory_engine::model::sight::Sight;
+use backstory_engine::{error::ErrorKind, model::sight::Sight};
+use futures::{StreamExt as _, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::{
     App, Refusal,
     access::{self, Rules, Shown},
+    connections::{Connection, Working},
     until,
 };
-use crate::graphql::{MAX_BODY, Schemas};
+use crate::{
+    error_table,
+    graphql::{MAX_BODY, Schemas},
+};
 
 /// Where connections are made.
 pub(super) const PATH: &str = "/graphql/ws";
-/// Most connections at a time.
+/// Most connections at a time that have shown what they must.
 const MAX_SOCKETS: usize = 64;
+/// Most connections at a time that have not.
+const MAX_NEWCOMERS: usize = 16;
+/// Most of them of one address.
+const MAX_NEWCOMERS_OF_ADDRESS: usize = 4;
 /// How long a connection may take to begin, with `connection_init`.
-const INIT_TIME: Duration = Duration::from_secs(10);
+const INIT_TIME: Duration = Duration::from_secs(5);
+/// Most operations of one connection that are under way.
+const MAX_OPERATIONS: usize = 16;
 
 /// The connections of a server.
 #[derive(Clone)]
 pub(super) struct Sockets {
     free: Arc<Semaphore>,
+    newcomers: Arc<Mutex<Newcomers>>,
     stopped: watch::Receiver<bool>,
+}
+
+/// Connections that have not shown yet what they must, the oldest first.
+#[derive(Default)]
+struct Newcomers {
+    last_id: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    id: u64,
+    caller: IpAddr,
+    /// Tells it to give way when it is dropped.
+    _stays: oneshot::Sender<()>,
+}
+
+/// A place among the newcomers.
+struct Newcomer {
+    id: u64,
+    newcomers: Arc<Mutex<Newcomers>>,
+}
+
+impl Drop for Newcomer {
+    fn drop(&mut self) {
+        lock(&self.newcomers).waiting.retain(|waiting| waiting.id != self.id);
+    }
+}
+
+fn lock(newcomers: &Mutex<Newcomers>) -> MutexGuard<'_, Newcomers> {
+    newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The place that a connection has.
+enum Place {
+    /// Among those that have shown what they must.
+    Own(OwnedSemaphorePermit),
+    /// Among those that have not.
+    New(Newcomer),
 }
 
 impl Sockets {
     /// Connections that end when the server is stopped.
     pub(super) fn new(stopped: watch::Receiver<bool>) -> Self {
-        Self { free: Arc::new(Semaphore::new(MAX_SOCKETS)), stopped }
+        Self { free: Arc::new(Semaphore::new(MAX_SOCKETS)), newcomers: Arc::default(), stopped }
+    }
+
+    /// A place among those that have shown what they must.
+    fn own(&self) -> Option<OwnedSemaphorePermit> {
+        self.free.clone().try_acquire_owned().ok()
+    }
+
+    /// A place for a connection that has not, and what ends when it must give way.
+    fn newcomer(&self, caller: IpAddr) -> (Newcomer, oneshot::Receiver<()>) {
+        let (stays, gives_way) = oneshot::channel();
+        let mut newcomers = lock(&self.newcomers);
+        newcomers.last_id += 1;
+        let id = newcomers.last_id;
+        newcomers.waiting.push_back(Waiting { id, caller, _stays: stays });
+        let of_caller = |waiting: &Waiting| waiting.caller == caller;
+        if newcomers.waiting.iter().filter(|waiting| of_caller(waiting)).count() > MAX_NEWCOMERS_OF_ADDRESS
+            && let Some(oldest) = newcomers.waiting.iter().position(of_caller)
+        {
+            newcomers.waiting.remove(oldest);
+        }
+        if newcomers.waiting.len() > MAX_NEWCOMERS {
+            newcomers.waiting.pop_front();
+        }
+        (Newcomer { id, newcomers: self.newcomers.clone() }, gives_way)
     }
 }
 
@@ -45,52 +128,73 @@ impl Sockets {
 pub(super) async fn upgrade(
     State(app): State<App>,
     Extension(shown): Extension<Shown>,
+    Extension(connection): Extension<Arc<Connection>>,
     protocol: GraphQLProtocol,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Refusal> {
-    let permit = app.sockets.free.clone().try_acquire_owned().map_err(|_| {
-        let message = format!("{MAX_SOCKETS} connections are open already; close some");
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message)
-    })?;
-    let App { schemas, rules, sockets, .. } = app;
+    let (place, gives_way) = match shown {
+        Shown::Enough(_) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
+        Shown::NotYet => {
+            let (newcomer, gives_way) = app.sockets.newcomer(connection.caller());
+            (Place::New(newcomer), Some(gives_way))
+        }
+    };
+    let opened = Opened { app, shown, place, caller: connection.caller(), working: connection.working() };
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
         .max_frame_size(MAX_BODY)
-        .on_upgrade(move |socket| serve(socket, protocol, schemas, rules, shown, sockets.stopped, permit)))
+        .on_upgrade(move |socket| serve(socket, protocol, opened, gives_way)))
 }
 
-async fn serve(
-    socket: WebSocket,
-    protocol: GraphQLProtocol,
-    schemas: Schemas,
-    rules: Arc<Rules>,
+fn full() -> String {
+    format!("{MAX_SOCKETS} connections are open already; close some")
+}
+
+/// A connection that was made.
+struct Opened {
+    app: App,
     shown: Shown,
-    stopped: watch::Receiver<bool>,
-    _permit: OwnedSemaphorePermit,
-) {
+    place: Place,
+    caller: IpAddr,
+    working: Working,
+}
+
+async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, gives_way: Option<oneshot::Receiver<()>>) {
+    let Opened { app, shown, place, caller, working: _working } = opened;
+    let App { schemas, rules, sockets, .. } = app;
+    let stopped = sockets.stopped.clone();
     let (begun, beginning) = oneshot::channel();
     let connection = GraphQLWebSocket::new(socket, Sighted(schemas), protocol);
     let connection = connection.on_connection_init(move |payload| async move {
-        let sight = match (token(&payload).and_then(|token| rules.sight_of(token)), shown) {
-            (Some(sight), _) | (None, Shown::Enough(sight)) => sight,
-            (None, Shown::NotYet) => {
-                return Err(async_graphql::Error::new(
-                    "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
-                ));
-            }
+        let sight = sight(&rules, &payload, caller, shown)?;
+        let place = match place {
+            Place::Own(place) => place,
+            Place::New(_newcomer) => sockets.own().ok_or_else(|| async_graphql::Error::new(full()))?,
         };
         // Nobody listens any more if it took too long; the connection is closed then.
         let _ = begun.send(());
         let mut session = Data::default();
         session.insert(sight);
-        Ok(session)
+        session.insert(place);
+        session.insert(Operations(Arc::new(Semaphore::new(MAX_OPERATIONS))));
+        Ok::<_, async_graphql::Error>(session)
     });
-    let late = async {
-        match tokio::time::timeout(INIT_TIME, beginning).await {
-            Ok(Ok(())) => std::future::pending().await,
-            _ => tracing::debug!("a connection was closed because it did not begin"),
+    let replaced = async {
+        match gives_way {
+            Some(gives_way) => drop(gives_way.await),
+            None => std::future::pending().await,
         }
+    };
+    let late = async {
+        tokio::select! {
+            biased;
+            // Whether it has begun or was refused: it is not late.
+            _ = beginning => std::future::pending().await,
+            () = tokio::time::sleep(INIT_TIME) => {}
+            () = replaced => {}
+        }
+        tracing::debug!("a connection was closed because it did not begin");
     };
     tokio::select! {
         () = connection.serve() => {}
@@ -99,11 +203,20 @@ async fn serve(
     }
 }
 
-/// The token of a first message.
-fn token(payload: &serde_json::Value) -> Option<&str> {
-    let value = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
-    value.and_then(access::parse_bearer)
+/// What a connection may see that begins with this message.
+fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, shown: Shown) -> async_graphql::Result<Sight> {
+    let token = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
+    let told = token.and_then(access::parse_bearer).and_then(|token| rules.sight_of(token, caller).ok());
+    match (told, shown) {
+        (Some(sight), _) | (None, Shown::Enough(sight)) => Ok(sight),
+        (None, Shown::NotYet) => Err(async_graphql::Error::new(
+            "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
+        )),
+    }
 }
+
+/// Room for the operations of one connection.
+struct Operations(Arc<Semaphore>);
 
 /// Executes what a connection asks for as whoever began it sees things.
 #[derive(Clone)]
@@ -120,8 +233,29 @@ impl Executor for Sighted {
         request: Request,
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, async_graphql::Response> {
-        let sight = session.as_ref().and_then(|session| session.get(&TypeId::of::<Sight>())?.downcast_ref::<Sight>());
-        let schema = self.0.seeing(sight.copied().unwrap_or(Sight::Open));
-        Executor::execute_stream(schema, request, session)
+        let sight = of_session::<Sight>(session.as_deref()).copied().unwrap_or(Sight::Open);
+        let room =
+            of_session::<Operations>(session.as_deref()).and_then(|room| room.0.clone().try_acquire_owned().ok());
+        let Some(room) = room else {
+            return stream::once(async { too_many_operations() }).boxed();
+        };
+        let answers = Executor::execute_stream(self.0.seeing(sight), request, session);
+        // Until the operation has ended.
+        let held = move |answer| {
+            let _room = &room;
+            answer
+        };
+        answers.map(held).boxed()
     }
+}
+
+fn of_session<T: 'static>(session: Option<&Data>) -> Option<&T> {
+    session?.get(&TypeId::of::<T>())?.downcast_ref()
+}
+
+fn too_many_operations() -> async_graphql::Response {
+    let message = format!("{MAX_OPERATIONS} operations of this connection are under way already; wait for one to end");
+    let mut error = ServerError::new(message, None);
+    error.extensions.get_or_insert_default().set(error_table::CODE, error_table::code(ErrorKind::Busy));
+    async_graphql::Response::from_errors(vec![error])
 }

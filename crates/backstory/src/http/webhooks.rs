@@ -1,49 +1,73 @@
-//! Webhooks of forges. They show no token of this server: each shows the secret of its forge, or is signed with it.
+//! Webhooks of forges. They show no token of this server: each shows the secret of its forge, or is signed with it. What
+//! can be told from the headers is told before the body is read, since anybody can send one.
+
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, to_bytes},
+    Extension,
     extract::{Request, State},
-    http::StatusCode,
     response::Json,
 };
-use backstory_engine::{error::ErrorKind, settings::ForgeKind, sources::forge::webhook::MAX_PAYLOAD, worker::Received};
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    settings::ForgeKind,
+    sources::forge::webhook::MAX_PAYLOAD,
+    worker::Received,
+};
 use serde_json::{Value, json};
 
-use super::{App, Refusal};
-use crate::error_table;
+use super::{App, Refusal, bodies::Bodies, connections::Connection};
+
+/// How long a payload may take to arrive.
+const TIME: Duration = Duration::from_secs(30);
+/// Most bytes of payloads that are held at a time.
+const PAYLOADS: usize = 3 * MAX_PAYLOAD;
+
+/// Room for payloads.
+pub(super) fn bodies() -> Bodies {
+    Bodies::new(MAX_PAYLOAD, TIME, PAYLOADS)
+}
 
 /// From a GitLab.
-pub(super) async fn gitlab(app: State<App>, request: Request) -> Result<Json<Value>, Refusal> {
-    receive(app, ForgeKind::GitLab, request).await
+pub(super) async fn gitlab(
+    app: State<App>,
+    connection: Extension<Arc<Connection>>,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    receive(app, connection, ForgeKind::GitLab, request).await
 }
 
 /// From a GitHub.
-pub(super) async fn github(app: State<App>, request: Request) -> Result<Json<Value>, Refusal> {
-    receive(app, ForgeKind::GitHub, request).await
+pub(super) async fn github(
+    app: State<App>,
+    connection: Extension<Arc<Connection>>,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    receive(app, connection, ForgeKind::GitHub, request).await
 }
 
-async fn receive(State(app): State<App>, kind: ForgeKind, request: Request) -> Result<Json<Value>, Refusal> {
+async fn receive(
+    State(app): State<App>,
+    Extension(connection): Extension<Arc<Connection>>,
+    kind: ForgeKind,
+    request: Request,
+) -> Result<Json<Value>, Refusal> {
+    let refused = |error: Error| {
+        tracing::warn!(%error, "a webhook was refused");
+        match error.kind {
+            ErrorKind::Unauthenticated => app.rules.wrong_secret(connection.caller()),
+            _ => error.into(),
+        }
+    };
     let (parts, body) = request.into_parts();
-    let body = read(body).await?;
-    match app.engine.receive_webhook(kind, &parts.headers, &body).await {
-        Ok(received) => {
-            let status = match received {
-                Received::Queued => "queued",
-                Received::Known => "known",
-                Received::Ignored => "ignored",
-            };
-            Ok(Json(json!({ "status": status })))
-        }
-        Err(error) => {
-            tracing::warn!(%error, "a webhook was refused");
-            Err(Refusal::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message))
-        }
-    }
-}
-
-async fn read(body: Body) -> Result<axum::body::Bytes, Refusal> {
-    to_bytes(body, MAX_PAYLOAD).await.map_err(|_| {
-        let message = format!("the payload is larger than {} MiB, or broke off", MAX_PAYLOAD >> 20);
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error_table::code(ErrorKind::Invalid), message)
-    })
+    app.engine.expects_webhook(kind, &parts.headers).map_err(refused)?;
+    let body = app.webhooks.read(body).await?;
+    let _working = connection.working();
+    let received = app.engine.receive_webhook(kind, &parts.headers, &body.bytes).await.map_err(refused)?;
+    let status = match received {
+        Received::Queued => "queued",
+        Received::Known => "known",
+        Received::Ignored => "ignored",
+    };
+    Ok(Json(json!({ "status": status })))
 }

@@ -96,6 +96,25 @@ fn more_room_is_served_in_order_and_what_is_left_out_is_counted() {
     }
 }
 
+#[test]
+fn little_room_holds_the_best_item_trimmed() {
+    let text = "A sentence of a few words that say why. ".repeat(20);
+    let mut all = full(Format::Markdown, 12, &text, "why");
+    for (number, item) in all.key_items.iter_mut().enumerate() {
+        item.title = format!("{number} A title that takes some of the room that there is, as titles do");
+        item.url = Some(format!("https://git.example.com/acme/shop/-/issues/{number}"));
+    }
+    for budget in [230, 260, 300] {
+        let pack = fit(all.clone(), budget, &count);
+        assert!(pack.metadata.token_count <= budget, "{budget}");
+        assert_eq!(
+            pack.key_items.first().map(|item| item.reference.as_str()),
+            Some("acme/shop#0"),
+            "{budget}: {pack:?}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

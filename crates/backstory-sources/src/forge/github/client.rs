@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use backstory_model::id::is_project_path;
 use serde_json::Value;
 
 use super::{address, payload};
 use crate::forge::{
-    Account, ForgeError, Payload, RequestMetrics, Settings,
+    Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
     http::{Answer, Dialect, Http, Shape, Tuning},
     paging::{all, malformed},
 };
@@ -56,23 +57,31 @@ impl Client {
     pub(crate) async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
         let answer = self.http.get(&below(path, &[])?, &[], Shape::Object).await?;
         match answer.json["full_name"].as_str() {
-            None => Err(malformed(&answer.url, "the repository has no full_name")),
             // It answers under former names, and whatever the case.
-            Some(name) if name != path => {
+            Some(name) if name != path && is_project_path(name) => {
                 Err(ForgeError::Config(format!("GitHub calls {path} {name}; write it so where the project is named")))
             }
-            Some(_) => Ok(payload::project(&answer.json)),
+            _ => Ok(payload::project(&answer.json)),
         }
     }
 
-    pub(crate) async fn labels(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub(crate) async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
         let labels = self.list(project, &["labels"], &[]).await?;
-        Ok(labels.iter().filter_map(payload::label).collect())
+        Ok(Listed::of(labels.iter().map(payload::label)))
     }
 
-    pub(crate) async fn milestones(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub(crate) async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(project, &["milestones"], &[("state", "all")]).await?;
-        Ok(milestones.iter().filter_map(payload::milestone).collect())
+        Ok(Listed::of(milestones.iter().map(payload::milestone)))
+    }
+
+    /// The same client, whose answers may together take about so many bytes of memory.
+    pub(crate) fn within(&self, most: usize) -> Self {
+        Self { http: self.http.within(most) }
+    }
+
+    pub(crate) fn begin_run(&self) {
+        self.http.begin_run();
     }
 
     pub(crate) fn metrics(&self) -> RequestMetrics {

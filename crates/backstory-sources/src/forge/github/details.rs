@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{client::Client, payload, timeline};
 use crate::forge::{
-    Details, ForgeError, ItemKind, Payload, ThreadKind, ThreadListing,
+    Details, ForgeError, ItemKind, Payload, ThreadKind, ThreadListing, Unreadable,
     people::{People, only},
 };
 
@@ -60,10 +60,10 @@ fn gather(listing: &ThreadListing, pull: Option<&Value>, timeline: &[Value], on_
     }
     json.sort_all_objects();
     let key = format!("{}{}", listing.kind.sigil(), listing.iid);
-    let discussions = discussions(&key, timeline, on_diff, &mut people);
+    let (discussions, unreadable) = discussions(&key, timeline, on_diff, &mut people);
     let thread =
         Payload { kind: listing.kind.into(), key, updated_at: Some(listing.updated_at), confidential: false, json };
-    Details { thread, discussions, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
+    Details { thread, discussions, unreadable, people: people.into_payloads(), labels, milestones, internal_notes: 0 }
 }
 
 /// Who reviewed, with which outcome, in order. Those that are not submitted yet are their author's alone.
@@ -79,9 +79,22 @@ fn reviews(timeline: &[Value], people: &mut People) -> Value {
 
 /// Every comment and every review with a text by itself, comments on the diff as the threads they are in, and what
 /// happened.
-fn discussions(thread: &str, timeline: &[Value], on_diff: &[Value], people: &mut People) -> Vec<Payload> {
+fn discussions(
+    thread: &str,
+    timeline: &[Value],
+    on_diff: &[Value],
+    people: &mut People,
+) -> (Vec<Payload>, Vec<Unreadable>) {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut events = Vec::new();
+    let mut unreadable = Vec::new();
+    let mut nameless = |kind: &str| {
+        let before = format!("{thread}~{kind}");
+        let is_known = unreadable.iter().any(|known: &Unreadable| known.key.starts_with(&before));
+        if !is_known {
+            unreadable.push(Unreadable::new(ItemKind::Discussion, &before, None, "id", "is not a whole number"));
+        }
+    };
     for entry in timeline {
         let has_text = entry["body"].as_str().is_some_and(|body| !body.is_empty());
         let id = entry["id"].as_u64();
@@ -94,11 +107,16 @@ fn discussions(thread: &str, timeline: &[Value], on_diff: &[Value], people: &mut
                 review["created_at"] = entry["submitted_at"].clone();
                 found.insert(format!("{REVIEW}{id}"), vec![review]);
             }
+            (Some("commented"), None) => nameless(COMMENT),
+            (Some("reviewed"), None) if has_text && entry["state"] != "pending" => nameless(REVIEW),
             _ => events.extend(timeline::event(entry, people)),
         }
     }
     for comment in on_diff {
-        let Some(root) = comment["in_reply_to_id"].as_u64().or_else(|| comment["id"].as_u64()) else { continue };
+        let Some(root) = comment["in_reply_to_id"].as_u64().or_else(|| comment["id"].as_u64()) else {
+            nameless(DIFF);
+            continue;
+        };
         found.entry(format!("{DIFF}{root}")).or_default().push(payload::comment(comment, people));
     }
     let threads = found.into_iter().map(|(id, mut comments)| {
@@ -111,7 +129,7 @@ fn discussions(thread: &str, timeline: &[Value], on_diff: &[Value], people: &mut
     if !events.is_empty() {
         threads.push(discussion(thread, TIMELINE, json!({ "events": events })));
     }
-    threads
+    (threads, unreadable)
 }
 
 fn discussion(thread: &str, id: &str, mut json: Value) -> Payload {

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::client::{Client, below};
 use crate::forge::{
-    Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage,
+    Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
     http::{Answer, Shape},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, malformed, next_page, page_of, take_items, window,
+        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, listings, next_page, page_of, take_items, window,
     },
 };
 
@@ -21,7 +21,7 @@ impl Client {
                 let mut page = window(&list, Window::at(*since), etag.as_deref()).await?;
                 page.total = match page.next {
                     Some(_) => list.count(*since).await,
-                    None => Some(page.threads.len() as u64),
+                    None => Some((page.threads.len() + page.unreadable.len()) as u64),
                 };
                 Ok(page)
             }
@@ -35,8 +35,8 @@ impl Client {
     /// The page of the list that has one issue or pull request alone.
     pub(crate) async fn page_with(&self, project: &str, number: u64) -> Result<ThreadsPage, ForgeError> {
         let answer = self.object(project, &["issues", &number.to_string()]).await?;
-        let item = listing(answer.json).map_err(|missing| malformed(&answer.url, missing))?;
-        Ok(page_of(vec![item], None, None, answer.time))
+        let (items, unreadable) = listings(vec![answer.json], listing);
+        Ok(ThreadsPage { unreadable, ..page_of(items, None, None, answer.time) })
     }
 }
 
@@ -82,24 +82,33 @@ impl UpdatedList for List<'_> {
         etag: Option<&str>,
     ) -> Result<NumberedPage, ForgeError> {
         let mut answer = self.ask(since, PER_PAGE_TEXT, &page.to_string(), etag).await?;
-        let items = take_items(&mut answer.json);
+        let items = take_items(&mut answer)?;
         let more = next_page(&answer, page, items.len())?.is_some();
-        let items = items.into_iter().map(|item| listing(item).map_err(|missing| malformed(&answer.url, missing)));
-        let items = items.collect::<Result<_, _>>()?;
-        Ok(NumberedPage { items, more, total: None, time: answer.time, etag: answer.etag })
+        let (items, unreadable) = listings(items, listing);
+        let Answer { time, etag, hash, .. } = answer;
+        Ok(NumberedPage { items, unreadable, more, total: None, time, etag, hash })
     }
 }
 
-pub(super) fn listing(payload: Value) -> Result<ThreadListing, String> {
-    let missing = |key: &str| format!("an item has no valid {key}");
-    let number = |key: &str| payload[key].as_u64().ok_or_else(|| missing(key));
+pub(super) fn listing(payload: Value) -> Result<ThreadListing, Unreadable> {
+    let number = payload["number"].as_u64();
+    let pull = &payload["pull_request"];
+    let kind = if pull.is_object() { ThreadKind::MergeRequest } else { ThreadKind::Issue };
+    let wrong = |field: &str, reason: &str| {
+        let number = number.map(|number| number.to_string());
+        Unreadable::new(kind.into(), &kind.sigil().to_string(), number.as_deref(), field, reason)
+    };
+    if !(pull.is_null() || pull.is_object()) {
+        // Which of the two it is cannot be told.
+        return Err(wrong("pull_request", "is not an object"));
+    }
     let updated_at = payload["updated_at"].as_str().and_then(|at| at.parse().ok());
     Ok(ThreadListing {
-        kind: if payload["pull_request"].is_object() { ThreadKind::MergeRequest } else { ThreadKind::Issue },
-        id: number("id")?,
-        iid: number("number")?,
-        updated_at: updated_at.ok_or_else(|| missing("updated_at"))?,
-        notes_count: number("comments").unwrap_or(0),
+        kind,
+        iid: number.ok_or_else(|| wrong("number", "is no whole number"))?,
+        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is no whole number"))?,
+        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is no time"))?,
+        notes_count: payload["comments"].as_u64().unwrap_or(0),
         payload,
     })
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{details::TIMELINE, payload::PERSON_KEY, position::PositionJson, timeline::EventJson};
 use crate::forge::{
     Origin,
-    parse::{Reason, discussion_of_key, or_default},
+    parse::{Reason, discussion_of_key, or_default, read_as},
 };
 
 /// Whether the key of a person is one of GitHub's.
@@ -37,20 +37,20 @@ pub(crate) fn origin_of_project(json: &Value) -> Option<Origin> {
 /// The model value of a stored payload.
 pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, Reason> {
     Ok(match kind {
-        ItemKind::Project => Item::Project(ProjectJson::deserialize(json)?.into()),
-        ItemKind::Person => Item::Person(PersonJson::deserialize(json)?.into()),
-        ItemKind::Label => Item::Label(LabelJson::deserialize(json)?.into_label(origin)),
-        ItemKind::Milestone => Item::Milestone(MilestoneJson::deserialize(json)?.into_milestone(origin)),
+        ItemKind::Project => Item::Project(read_as::<ProjectJson>(json, "")?.into()),
+        ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
+        ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
+        ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
         ItemKind::Issue => {
-            let IssueJson { issue } = IssueJson::deserialize(json)?;
+            let IssueJson { issue } = read_as(json, "")?;
             let id = ThreadId::issue(origin.project.as_str(), issue.number);
             let thread = issue.into_thread(0)?;
             Item::Issue(Issue { id, thread, related: vec![], closed_by_requests: vec![], links: vec![] })
         }
-        ItemKind::MergeRequest => Item::MergeRequest(BundleJson::deserialize(json)?.into_merge_request(origin)?),
+        ItemKind::MergeRequest => Item::MergeRequest(read_as::<BundleJson>(json, "")?.into_merge_request(origin)?),
         ItemKind::Discussion => {
             let (thread, id) = discussion_of_key(key, origin)?;
-            Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, id, origin))
+            Item::Discussion(DiscussionJson::read(json)?.into_discussion(thread, id, origin))
         }
         kind => return Err(Reason::of_no_forge(kind)),
     })
@@ -196,7 +196,7 @@ impl ThreadJson {
             "open" => State::Opened,
             "closed" if is_merged => State::Merged,
             "closed" => State::Closed,
-            other => return Err(Reason(format!("its state is '{other}'"))),
+            _ => return Err(Reason::at("issue.state", "is none that is known")),
         };
         // What is merged is not closed besides.
         let is_closed = state == State::Closed;
@@ -303,10 +303,13 @@ fn approved_by(reviews: &[ReviewJson]) -> Vec<String> {
 }
 
 /// A thread of comments, or what happened.
-#[derive(Deserialize)]
 struct DiscussionJson {
-    #[serde(default)]
-    comments: Vec<CommentJson>,
+    comments: Vec<(CommentJson, PositionJson)>,
+    events: Vec<EventJson>,
+}
+
+#[derive(Deserialize)]
+struct EventsJson {
     #[serde(default)]
     events: Vec<EventJson>,
 }
@@ -321,11 +324,25 @@ struct CommentJson {
     updated_at: Option<Timestamp>,
     #[serde(default, deserialize_with = "or_default")]
     html_url: String,
-    #[serde(flatten)]
-    position: PositionJson,
 }
 
 impl DiscussionJson {
+    // A comment and its position are one object. They are read one by one, not flattened: then the field that is wrong
+    // can be named.
+    fn read(json: &Value) -> Result<Self, Reason> {
+        let comments = match json.get("comments") {
+            None => &[],
+            Some(Value::Array(comments)) => comments.as_slice(),
+            Some(_) => return Err(Reason::at("comments", "is not a list")),
+        };
+        let comment = |(number, comment): (usize, &Value)| {
+            let at = format!("comments[{number}]");
+            Ok((read_as(comment, &at)?, read_as(comment, &at)?))
+        };
+        let comments = comments.iter().enumerate().map(comment).collect::<Result<_, Reason>>()?;
+        Ok(Self { comments, events: read_as::<EventsJson>(json, "")?.events })
+    }
+
     fn into_discussion(self, thread: ThreadId, id: &str, origin: &Origin) -> Discussion {
         let on_diff = id.starts_with("discussion_r");
         let mut events: Vec<SystemEvent> = Vec::new();
@@ -338,8 +355,8 @@ impl DiscussionJson {
             id: id.to_owned(),
             forge: Forge::GitHub,
             individual: !on_diff && id != TIMELINE,
-            web_url: self.comments.first().map(|first| first.html_url.clone()).unwrap_or_default(),
-            notes: self.comments.into_iter().map(|comment| comment.into_note(on_diff)).collect(),
+            web_url: self.comments.first().map(|(first, _)| first.html_url.clone()).unwrap_or_default(),
+            notes: self.comments.into_iter().map(|(comment, at)| comment.into_note(at, on_diff)).collect(),
             events,
             thread,
             confidential: false,
@@ -348,8 +365,8 @@ impl DiscussionJson {
 }
 
 impl CommentJson {
-    fn into_note(self, on_diff: bool) -> Note {
-        let position = self.position.into_position().filter(|_| on_diff);
+    fn into_note(self, position: PositionJson, on_diff: bool) -> Note {
+        let position = position.into_position().filter(|_| on_diff);
         Note {
             id: self.id,
             kind: match &position {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::forge::{
-    Payload,
+    Payload, Unreadable,
     people::{People, only},
 };
 
@@ -92,13 +92,18 @@ pub(super) fn project(json: &Value) -> Payload {
     payload(ItemKind::Project, "project", only(json, &PROJECT))
 }
 
-pub(super) fn label(json: &Value) -> Option<Payload> {
-    Some(payload(ItemKind::Label, json["name"].as_str()?, only(json, &LABEL)))
+pub(super) fn label(json: &Value) -> Result<Payload, Unreadable> {
+    match json["name"].as_str() {
+        Some(name) => Ok(payload(ItemKind::Label, name, only(json, &LABEL))),
+        None => Err(Unreadable::new(ItemKind::Label, "", None, "name", "is not a string")),
+    }
 }
 
-pub(super) fn milestone(json: &Value) -> Option<Payload> {
-    let key = json["number"].as_u64()?.to_string();
-    Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))
+pub(super) fn milestone(json: &Value) -> Result<Payload, Unreadable> {
+    match json["number"].as_u64() {
+        Some(number) => Ok(payload(ItemKind::Milestone, &number.to_string(), only(json, &MILESTONE))),
+        None => Err(Unreadable::new(ItemKind::Milestone, "", None, "number", "is not a whole number")),
+    }
 }
 
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
@@ -126,7 +131,8 @@ pub(super) fn thread(json: &Value, people: &mut People) -> (Value, Vec<Payload>,
         assignees.sort_by_key(|user| user["id"].as_u64());
     }
     replace_people(&mut thread, people);
-    let labels = labels.iter().filter_map(label).collect();
+    // Whether they can be read is told where all of them are.
+    let labels = labels.iter().filter_map(|found| label(found).ok()).collect();
     (thread, labels, milestone(&json["milestone"]).into_iter().collect())
 }
 

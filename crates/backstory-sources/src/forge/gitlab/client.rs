@@ -8,11 +8,12 @@ use std::{
     },
 };
 
+use backstory_model::id::is_project_path;
 use serde_json::Value;
 
 use super::payload;
 use crate::forge::{
-    Account, ForgeError, Payload, RequestMetrics, Settings,
+    Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
     http::{Answer, Dialect, Http, Shape, Tuning},
     paging::{all, malformed, optional},
 };
@@ -72,25 +73,40 @@ impl Client {
     /// As every request may fail.
     pub async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
         let answer = self.get(&["projects", path], &[], Shape::Object).await?;
-        payload::project(&answer.json).ok_or_else(|| malformed(&answer.url, "the project has no path_with_namespace"))
+        match answer.json["path_with_namespace"].as_str() {
+            // It answers under former paths, and whatever the case.
+            Some(name) if name != path && is_project_path(name) => {
+                Err(ForgeError::Config(format!("GitLab calls {path} {name}; write it so where the project is named")))
+            }
+            _ => Ok(payload::project(&answer.json)),
+        }
     }
 
     /// The labels that the project's items can have, those of its groups included.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn labels(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub async fn labels(&self, project: &str) -> Result<Listed, ForgeError> {
         let labels = self.list(&["projects", project, "labels"]).await?;
-        Ok(labels.iter().filter_map(payload::label).collect())
+        Ok(Listed::of(labels.iter().map(payload::label)))
     }
 
     /// The milestones of the project, without those of its groups.
     ///
     /// # Errors
     /// As every request may fail.
-    pub async fn milestones(&self, project: &str) -> Result<Vec<Payload>, ForgeError> {
+    pub async fn milestones(&self, project: &str) -> Result<Listed, ForgeError> {
         let milestones = self.list(&["projects", project, "milestones"]).await?;
-        Ok(milestones.iter().filter_map(payload::milestone).collect())
+        Ok(Listed::of(milestones.iter().filter_map(|milestone| payload::milestone(milestone).transpose())))
+    }
+
+    /// The same client, whose answers may together take about so many bytes of memory.
+    pub(crate) fn within(&self, most: usize) -> Self {
+        Self { http: self.http.within(most), ..self.clone() }
+    }
+
+    pub(crate) fn begin_run(&self) {
+        self.http.begin_run();
     }
 
     /// What the client did so far.

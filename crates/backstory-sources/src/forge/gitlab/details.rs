@@ -8,7 +8,7 @@ use super::{
     client::Client,
     payload::{self, Discussions},
 };
-use crate::forge::{Details, ForgeError, Payload, ThreadKind, ThreadListing, people::People};
+use crate::forge::{Details, ForgeError, Listed, Payload, ThreadKind, ThreadListing, people::People};
 
 impl Client {
     /// Reads the discussions of an issue or merge request, what it closes or is closed by, and who approved it.
@@ -77,12 +77,10 @@ fn gather(
     let short = format!("{}{}", listing.kind.sigil(), listing.iid);
     let mut read =
         Discussions { thread: &short, keeps_internal, internal_notes: 0, people, insiders: People::default() };
+    let read_all = discussions.into_iter().filter_map(|discussion| read.payload(discussion).transpose());
+    let Listed { payloads: mut discussions, mut unreadable } = Listed::of(read_all);
     let mut seen = BTreeSet::new();
-    let mut discussions: Vec<Payload> = discussions
-        .into_iter()
-        .filter_map(|discussion| read.payload(discussion))
-        .filter(|discussion| seen.insert(discussion.key.clone()))
-        .collect();
+    discussions.retain(|discussion| seen.insert(discussion.key.clone()));
     let Discussions { internal_notes, mut people, insiders, .. } = read;
     people.add_insiders(insiders);
     let mut people = people.into_payloads();
@@ -91,6 +89,7 @@ fn gather(
     if confidential {
         // So is everything in it.
         discussions.iter_mut().chain(&mut people).for_each(|payload| payload.confidential = true);
+        unreadable.iter_mut().for_each(|wrong| wrong.confidential = true);
     } else if internal_notes > 0 {
         // The forge counts them, those who may not see them should not.
         json["internal_notes"] = json!(internal_notes);
@@ -98,7 +97,7 @@ fn gather(
     json.sort_all_objects();
     let (kind, updated_at) = (listing.kind.into(), Some(listing.updated_at));
     let thread = Payload { kind, key: short, updated_at, confidential, json };
-    Details { thread, discussions, people, labels, milestones, internal_notes }
+    Details { thread, discussions, unreadable, people, labels, milestones, internal_notes }
 }
 
 /// Whether a stored issue or merge request has what the list says about it.

@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::client::Client;
 use crate::forge::{
-    Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage,
+    Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
     http::{Answer, Shape},
     paging::{
-        NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, malformed, next_page, page_of, take_items,
-        too_many_pages, window,
+        NumberedPage, PER_PAGE_TEXT, Resume, Seen, UpdatedList, Window, listings, malformed, next_page, page_of,
+        take_items, too_many_pages, window,
     },
 };
 
@@ -30,8 +30,9 @@ impl Client {
         let list = List { client: self, project, kind };
         // Asked for by itself it would come in another shape.
         let mut answer = list.ask(None, PER_PAGE_TEXT, &[("iids[]", &iid.to_string())]).await?;
-        let items = read(kind, &mut answer)?;
-        Ok(self.to_be_read(page_of(items, None, None, answer.time)))
+        let (items, unreadable) = listings(take_items(&mut answer)?, |item| listing(kind, item));
+        let page = page_of(items, None, None, answer.time);
+        Ok(self.to_be_read(ThreadsPage { unreadable, ..page }))
     }
 
     /// Leaves confidential issues out, unless they are to be read.
@@ -39,6 +40,8 @@ impl Client {
         if !self.reads_confidential() {
             let left_out = page.threads.extract_if(.., |listing| listing.is_confidential());
             page.confidential.extend(left_out.map(|listing| listing.iid));
+            let left_out = page.unreadable.extract_if(.., |wrong| wrong.confidential);
+            page.confidential.extend(left_out.filter_map(|wrong| wrong.key.get(1..)?.parse::<u64>().ok()));
         }
         page
     }
@@ -56,7 +59,7 @@ impl List<'_> {
     async fn page(self, from: &PageStart) -> Result<ThreadsPage, ForgeError> {
         match from {
             PageStart::Since { since, .. } if self.kind == ThreadKind::Issue && self.client.keyset_offered() => {
-                match self.keyset(*since, None, 0).await {
+                match self.keyset(*since, None, 0, Seen::default()).await {
                     Err(ForgeError::Server { status: 400 | 405, .. }) => {
                         self.client.keyset_is_not_offered();
                         window(&self, Window::at(*since), None).await
@@ -65,8 +68,8 @@ impl List<'_> {
                 }
             }
             PageStart::Since { since, .. } => window(&self, Window::at(*since), None).await,
-            PageStart::Next(Continuation(Resume::Keyset { since, cursor, pages })) => {
-                self.keyset(*since, Some(cursor), *pages).await
+            PageStart::Next(Continuation(Resume::Keyset { since, cursor, pages, seen })) => {
+                self.keyset(*since, Some(cursor), *pages, seen.clone()).await
             }
             PageStart::Next(Continuation(Resume::Window(at))) => window(&self, at.clone(), None).await,
         }
@@ -77,18 +80,23 @@ impl List<'_> {
         since: Option<Timestamp>,
         cursor: Option<&str>,
         pages: u32,
+        mut seen: Seen,
     ) -> Result<ThreadsPage, ForgeError> {
         let mut paging = vec![("pagination", "keyset")];
         paging.extend(cursor.map(|cursor| ("cursor", cursor)));
         let mut answer = self.ask(since, PER_PAGE_TEXT, &paging).await?;
-        let items = read(self.kind, &mut answer)?;
+        let items = take_items(&mut answer)?;
         let numbered = next_page(&answer, 1, items.len())?;
+        let (items, unreadable) = listings(items, |item| listing(self.kind, item));
         let next = match answer.paging.cursor.take() {
             Some(next) if Some(next.as_str()) == cursor => {
                 return Err(malformed(&answer.url, "a page gives itself as the next"));
             }
-            Some(_) if pages >= MAX_PAGES => return Err(too_many_pages(answer.url)),
-            Some(cursor) => Some(Resume::Keyset { since, cursor, pages: pages + 1 }),
+            Some(_) if pages >= MAX_PAGES => return Err(too_many_pages(answer.url, MAX_PAGES)),
+            Some(cursor) => {
+                seen.add(answer.hash, &answer.url)?;
+                Some(Resume::Keyset { since, cursor, pages: pages + 1, seen })
+            }
             // It was not understood, and this is the first page of a numbered list.
             None if cursor.is_none() && numbered.is_some() => {
                 self.client.keyset_is_not_offered();
@@ -99,10 +107,10 @@ impl List<'_> {
         let total = match answer.paging.total {
             _ if cursor.is_some() => None,
             None if next.is_some() => self.count(since).await,
-            None => Some(items.len() as u64),
+            None => Some((items.len() + unreadable.len()) as u64),
             told => told,
         };
-        Ok(page_of(items, next, total, answer.time))
+        Ok(ThreadsPage { unreadable, ..page_of(items, next, total, answer.time) })
     }
 
     /// How many items a list without page numbers has, for whoever waits for its end. Not worth failing for.
@@ -142,29 +150,33 @@ impl UpdatedList for List<'_> {
         _etag: Option<&str>,
     ) -> Result<NumberedPage, ForgeError> {
         let mut answer = self.ask(since, PER_PAGE_TEXT, &[("page", &page.to_string())]).await?;
-        let items = read(self.kind, &mut answer)?;
+        let items = take_items(&mut answer)?;
         let more = next_page(&answer, page, items.len())?.is_some();
-        Ok(NumberedPage { items, more, total: answer.paging.total, time: answer.time, etag: None })
+        let (items, unreadable) = listings(items, |item| listing(self.kind, item));
+        let Answer { paging, time, hash, .. } = answer;
+        Ok(NumberedPage { items, unreadable, more, total: paging.total, time, etag: None, hash })
     }
 }
 
-fn read(kind: ThreadKind, answer: &mut Answer) -> Result<Vec<ThreadListing>, ForgeError> {
-    let items = take_items(&mut answer.json);
-    items.into_iter().map(|item| listing(kind, item).map_err(|missing| malformed(&answer.url, missing))).collect()
-}
-
-fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, String> {
-    let missing = |key: &str| format!("an item has no valid {key}");
-    let number = |key: &str| payload[key].as_u64().ok_or_else(|| missing(key));
+fn listing(kind: ThreadKind, payload: Value) -> Result<ThreadListing, Unreadable> {
+    let iid = payload["iid"].as_u64();
+    let confidential = &payload["confidential"];
+    let wrong = |field: &str, reason: &str| {
+        let iid = iid.map(|iid| iid.to_string());
+        let wrong = Unreadable::new(kind.into(), &kind.sigil().to_string(), iid.as_deref(), field, reason);
+        Unreadable { confidential: *confidential == Value::Bool(true), ..wrong }
+    };
+    if !(confidential.is_null() || confidential.is_boolean()) {
+        // Who may see it cannot be told.
+        return Err(wrong("confidential", "is not a boolean"));
+    }
+    let updated_at = payload["updated_at"].as_str().and_then(|at| at.parse().ok());
     Ok(ThreadListing {
         kind,
-        id: number("id")?,
-        iid: number("iid")?,
-        updated_at: payload["updated_at"]
-            .as_str()
-            .and_then(|at| at.parse().ok())
-            .ok_or_else(|| missing("updated_at"))?,
-        notes_count: number("user_notes_count").unwrap_or(0),
+        iid: iid.ok_or_else(|| wrong("iid", "is no whole number"))?,
+        id: payload["id"].as_u64().ok_or_else(|| wrong("id", "is no whole number"))?,
+        updated_at: updated_at.ok_or_else(|| wrong("updated_at", "is no time"))?,
+        notes_count: payload["user_notes_count"].as_u64().unwrap_or(0),
         payload,
     })
 }

@@ -15,21 +15,21 @@ use serde_json::Value;
 use super::{position::PositionJson, system_note};
 use crate::forge::{
     Origin,
-    parse::{Reason, discussion_of_key, or_default},
+    parse::{Reason, discussion_of_key, or_default, read_as},
 };
 
 /// The model value of a stored payload.
 pub(crate) fn read(kind: ItemKind, origin: &Origin, key: &str, json: &Value) -> Result<Item, Reason> {
     Ok(match kind {
-        ItemKind::Project => Item::Project(ProjectJson::deserialize(json)?.into()),
-        ItemKind::Person => Item::Person(PersonJson::deserialize(json)?.into()),
-        ItemKind::Label => Item::Label(LabelJson::deserialize(json)?.into_label(origin)),
-        ItemKind::Milestone => Item::Milestone(MilestoneJson::deserialize(json)?.into_milestone(origin)),
-        ItemKind::Issue => Item::Issue(IssueJson::deserialize(json)?.into_issue(origin)?),
-        ItemKind::MergeRequest => Item::MergeRequest(MergeRequestJson::deserialize(json)?.into_merge_request(origin)?),
+        ItemKind::Project => Item::Project(read_as::<ProjectJson>(json, "")?.into()),
+        ItemKind::Person => Item::Person(read_as::<PersonJson>(json, "")?.into()),
+        ItemKind::Label => Item::Label(read_as::<LabelJson>(json, "")?.into_label(origin)),
+        ItemKind::Milestone => Item::Milestone(read_as::<MilestoneJson>(json, "")?.into_milestone(origin)),
+        ItemKind::Issue => Item::Issue(read_as::<IssueJson>(json, "")?.into_issue(origin)?),
+        ItemKind::MergeRequest => Item::MergeRequest(merge_request(json, origin)?),
         ItemKind::Discussion => {
             let (thread, _) = discussion_of_key(key, origin)?;
-            Item::Discussion(DiscussionJson::deserialize(json)?.into_discussion(thread, origin))
+            Item::Discussion(read_as::<DiscussionJson>(json, "")?.into_discussion(thread, origin))
         }
         kind => return Err(Reason::of_no_forge(kind)),
     })
@@ -176,8 +176,10 @@ struct ThreadJson {
 }
 
 impl ThreadJson {
-    fn into_thread(self, internal_notes: u64) -> Result<Thread, Reason> {
-        let state = State::from_name(&self.state).ok_or_else(|| Reason(format!("its state is '{}'", self.state)))?;
+    /// `at` is where it stands in the payload.
+    fn into_thread(self, at: &str, internal_notes: u64) -> Result<Thread, Reason> {
+        let state = State::from_name(&self.state);
+        let state = state.ok_or_else(|| Reason::at(&format!("{at}.state"), "is none that is known"))?;
         let name = |label| match label {
             LabelReference::Name(name) | LabelReference::Details { name } => name,
         };
@@ -253,14 +255,14 @@ impl IssueJson {
             related: thread_ids(&self.related_merge_requests),
             closed_by_requests: thread_ids(&self.closed_by),
             links: self.links.iter().filter_map(link).collect(),
-            thread: self.issue.into_thread(self.internal_notes)?,
+            thread: self.issue.into_thread("issue", self.internal_notes)?,
         })
     }
 }
 
+/// What stands beside a merge request in its payload.
 #[derive(Deserialize)]
 struct MergeRequestJson {
-    merge_request: ChangeJson,
     #[serde(default)]
     approved_by: Vec<String>,
     #[serde(default)]
@@ -272,8 +274,6 @@ struct MergeRequestJson {
 /// What a merge request has and an issue has not.
 #[derive(Deserialize)]
 struct ChangeJson {
-    #[serde(flatten)]
-    thread: ThreadJson,
     #[serde(default, deserialize_with = "or_default")]
     source_branch: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -292,27 +292,29 @@ struct ChangeJson {
     squash_commit_sha: Option<String>,
 }
 
-impl MergeRequestJson {
-    fn into_merge_request(self, origin: &Origin) -> Result<MergeRequest, Reason> {
-        let change = self.merge_request;
-        let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
-        Ok(MergeRequest {
-            id: ThreadId::merge_request(origin.project.as_str(), change.thread.iid),
-            thread: change.thread.into_thread(self.internal_notes)?,
-            source_branch: change.source_branch,
-            target_branch: change.target_branch,
-            draft: change.draft || change.work_in_progress,
-            reviewers: usernames(change.reviewers),
-            approved_by: self.approved_by,
-            merged_at: change.merged_at,
-            // The second is the older name of the first.
-            merged_by: username(change.merge_user.or(change.merged_by)),
-            head_sha: sha(change.sha),
-            merge_commit_sha: sha(change.merge_commit_sha),
-            squash_commit_sha: sha(change.squash_commit_sha),
-            closes: thread_ids(&self.closes_issues),
-        })
-    }
+// What it shares with an issue is read by itself, not flattened into it: then the field that is wrong can be named.
+fn merge_request(json: &Value, origin: &Origin) -> Result<MergeRequest, Reason> {
+    const AT: &str = "merge_request";
+    let own = &json[AT];
+    let (thread, change): (ThreadJson, ChangeJson) = (read_as(own, AT)?, read_as(own, AT)?);
+    let beside: MergeRequestJson = read_as(json, "")?;
+    let sha = |sha: Option<String>| sha.filter(|sha| is_sha(sha));
+    Ok(MergeRequest {
+        id: ThreadId::merge_request(origin.project.as_str(), thread.iid),
+        thread: thread.into_thread(AT, beside.internal_notes)?,
+        source_branch: change.source_branch,
+        target_branch: change.target_branch,
+        draft: change.draft || change.work_in_progress,
+        reviewers: usernames(change.reviewers),
+        approved_by: beside.approved_by,
+        merged_at: change.merged_at,
+        // The second is the older name of the first.
+        merged_by: username(change.merge_user.or(change.merged_by)),
+        head_sha: sha(change.sha),
+        merge_commit_sha: sha(change.merge_commit_sha),
+        squash_commit_sha: sha(change.squash_commit_sha),
+        closes: thread_ids(&beside.closes_issues),
+    })
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::forge::{
-    Payload,
+    Payload, Unreadable,
     people::{People, only},
 };
 
@@ -63,20 +63,29 @@ const MILESTONE: [&str; 11] = [
 const MILESTONE_REFERENCE: [&str; 4] = ["group_id", "id", "iid", "project_id"];
 const PERSON: [&str; 4] = ["id", "name", "username", "web_url"];
 
-pub(super) fn project(json: &Value) -> Option<Payload> {
-    json["path_with_namespace"].as_str()?;
-    Some(payload(ItemKind::Project, "project", only(json, &PROJECT)))
+pub(super) fn project(json: &Value) -> Payload {
+    payload(ItemKind::Project, "project", only(json, &PROJECT))
 }
 
-pub(super) fn label(json: &Value) -> Option<Payload> {
-    Some(payload(ItemKind::Label, json["name"].as_str()?, only(json, &LABEL)))
+pub(super) fn label(json: &Value) -> Result<Payload, Unreadable> {
+    match json["name"].as_str() {
+        Some(name) => Ok(payload(ItemKind::Label, name, only(json, &LABEL))),
+        None => Err(Unreadable::new(ItemKind::Label, "", None, "name", "is not a string")),
+    }
 }
 
-/// A milestone of a project; those of groups have numbers of their own that would collide.
-pub(super) fn milestone(json: &Value) -> Option<Payload> {
-    json["project_id"].as_u64()?;
-    let key = json["iid"].as_u64()?.to_string();
-    Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))
+/// A milestone of a project; nothing of one of a group: those have numbers of their own that would collide.
+pub(super) fn milestone(json: &Value) -> Result<Option<Payload>, Unreadable> {
+    let wrong = |key: Option<&str>, field| {
+        Unreadable::new(ItemKind::Milestone, "", key, field, "is not a whole number that is not negative")
+    };
+    let key = json["iid"].as_u64().map(|iid| iid.to_string());
+    match (&json["project_id"], key) {
+        (Value::Null, _) => Ok(None),
+        (project, key) if !project.is_u64() => Err(wrong(key.as_deref(), "project_id")),
+        (_, Some(key)) => Ok(Some(payload(ItemKind::Milestone, &key, only(json, &MILESTONE)))),
+        (_, None) => Err(wrong(None, "iid")),
+    }
 }
 
 fn payload(kind: ItemKind, key: &str, json: Value) -> Payload {
@@ -92,7 +101,8 @@ pub(super) fn take_labels(thread: &mut Value) -> Vec<Payload> {
     let Some(Value::Array(labels)) = thread.get_mut("labels").map(Value::take) else {
         return Vec::new();
     };
-    let payloads = labels.iter().filter_map(label).collect();
+    // Whether they can be read is told where all labels are.
+    let payloads = labels.iter().filter_map(|found| label(found).ok()).collect();
     let mut names: Vec<&str> =
         labels.iter().filter_map(|label| label.as_str().or_else(|| label["name"].as_str())).collect();
     names.sort_unstable();
@@ -105,7 +115,7 @@ pub(super) fn take_milestone(thread: &mut Value) -> Vec<Payload> {
     let Some(slot) = thread.get_mut("milestone").filter(|slot| slot.is_object()) else {
         return Vec::new();
     };
-    let payloads = milestone(slot).into_iter().collect();
+    let payloads = milestone(slot).ok().flatten().into_iter().collect();
     *slot = only(slot, &MILESTONE_REFERENCE);
     payloads
 }
@@ -138,30 +148,54 @@ pub(super) struct Discussions<'a> {
 impl Discussions<'_> {
     /// A discussion, without its internal notes unless they are kept; `None` if nothing is left. With one that is kept all
     /// of it is confidential: what replies to an internal note is internal.
-    pub(super) fn payload(&mut self, mut json: Value) -> Option<Payload> {
-        let key = format!("{}~{}", self.thread, json["id"].as_str()?);
-        let notes = json.get_mut("notes")?.as_array_mut()?;
+    ///
+    /// # Errors
+    /// It has no id, no list of notes, or a note that does not say who may see it.
+    pub(super) fn payload(&mut self, mut json: Value) -> Result<Option<Payload>, Unreadable> {
+        let id = json["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+        let wrong = |field: &str, reason: &str| {
+            Unreadable::new(ItemKind::Discussion, &format!("{}~", self.thread), id.as_deref(), field, reason)
+        };
+        let Some(notes) = json.get_mut("notes").and_then(Value::as_array_mut) else {
+            return Err(wrong("notes", "is not a list"));
+        };
+        for (number, note) in notes.iter().enumerate() {
+            for flag in INTERNAL {
+                if !(note[flag].is_null() || note[flag].is_boolean()) {
+                    return Err(wrong(&format!("notes[{number}].{flag}"), "is not a boolean"));
+                }
+            }
+        }
         let internal = notes.iter().filter(|note| is_internal(note)).count() as u64;
-        self.internal_notes += internal;
         if !self.keeps_internal {
             notes.retain(|note| !is_internal(note));
         }
-        if notes.is_empty() {
-            return None;
-        }
         let confidential = self.keeps_internal && internal > 0;
+        let Some(id) = &id else {
+            if notes.is_empty() {
+                self.internal_notes += internal;
+                return Ok(None);
+            }
+            return Err(Unreadable { confidential, ..wrong("id", "is not a string") });
+        };
+        let key = format!("{}~{id}", self.thread);
+        self.internal_notes += internal;
+        if notes.is_empty() {
+            return Ok(None);
+        }
         let updated_at = notes.iter().filter_map(|note| instant(&note["updated_at"])).max();
         trim(&mut json, if confidential { &mut self.insiders } else { &mut self.people });
         json.sort_all_objects();
-        Some(Payload { kind: ItemKind::Discussion, key, updated_at, confidential, json })
+        Ok(Some(Payload { kind: ItemKind::Discussion, key, updated_at, confidential, json }))
     }
 }
 
-/// The second is the older name of the first.
-fn is_internal(note: &Value) -> bool {
-    note["internal"] == Value::Bool(true) || note["confidential"] == Value::Bool(true)
-}
+/// Where a note says that it is internal. The second is the older name of the first.
+const INTERNAL: [&str; 2] = ["internal", "confidential"];
 
+fn is_internal(note: &Value) -> bool {
+    INTERNAL.iter().any(|flag| note[flag] == Value::Bool(true))
+}
 fn trim(json: &mut Value, people: &mut People) {
     match json {
         Value::Object(map) if is_person(map) => replace_person(json, people),

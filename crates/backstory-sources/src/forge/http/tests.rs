@@ -1,7 +1,10 @@
 use serde_json::json;
 
 use super::*;
-use crate::forge::stub::{Reply, Stub};
+use crate::{
+    forge::stub::{Reply, Stub},
+    git::address::AllowedHosts,
+};
 
 /// Stands where a token stands; nothing scans for it.
 const TOKEN: &str = "not-a-real-token";
@@ -26,6 +29,7 @@ fn client(base: &Url, tuning: Tuning) -> Http {
         requests_per_second: 0,
         retries: 3,
         confidential: false,
+        network: Network::Any,
     };
     Http::new(&settings, &DIALECT, tuning).unwrap()
 }
@@ -276,4 +280,41 @@ fn paging_is_read_from_headers_and_links_by_their_query_alone() {
 fn the_clock_of_the_server_is_read() {
     assert_eq!(parse_http_date("Sat, 21 Nov 2026 10:30:36 GMT").unwrap().to_string(), "2026-11-21T10:30:36Z");
     assert_eq!(parse_http_date("yesterday"), None);
+}
+
+#[tokio::test]
+async fn an_added_forge_is_reached_at_the_address_that_was_checked_or_not_at_all() {
+    let stub = Stub::serve(|_| Reply::json(&json!([])));
+    let port = stub.url.port().unwrap();
+    let url = format!("http://forge.example:{port}/").parse().unwrap();
+    let lookup: Lookup = Arc::new(|_: &str| Ok(vec![std::net::Ipv4Addr::LOCALHOST.into()]));
+    let ask = async |allowed: &[&str], lookup: &Lookup| {
+        let settings =
+            Settings { network: Network::Public(AllowedHosts::new(allowed)), ..Settings::new(Url::clone(&url), None) };
+        let http = Http::resolving(&settings, &DIALECT, fast(), lookup.clone()).unwrap();
+        http.get(&["x"], &[], Shape::List).await
+    };
+    // A name that has led to a public address before, and then leads here.
+    let error = ask(&[], &lookup).await.unwrap_err();
+    assert!(matches!(&error, ForgeError::Config(text) if text.contains("allowed_hosts")), "{error}");
+    assert_eq!(stub.asked().len(), 0);
+    // No server of names knows it: the client goes where it was told.
+    ask(&["forge.example"], &lookup).await.unwrap();
+    assert_eq!(stub.asked().len(), 1);
+
+    let literal =
+        Settings { network: Network::Public(AllowedHosts::default()), ..Settings::new(stub.url.clone(), None) };
+    assert!(Http::new(&literal, &DIALECT, fast()).is_err());
+    assert_eq!(stub.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn what_comes_in_one_run_is_bounded() {
+    let stub = Stub::serve(|_| Reply::json(&json!([1])));
+    let http = client(&stub.url, fast());
+    http.inner.received.store(MAX_RUN + 1, Relaxed);
+    let error = http.get(&["x"], &[], Shape::List).await.unwrap_err();
+    assert!(error.to_string().contains("the next sync goes on"), "{error}");
+    http.begin_run();
+    http.get(&["x"], &[], Shape::List).await.unwrap();
 }

@@ -18,6 +18,9 @@ use crate::redact::redact;
 const STDERR_TIME: Duration = Duration::from_secs(1);
 /// Most that is kept of what a command says on standard error, in bytes.
 const MAX_STDERR: usize = 16 * 1024;
+/// What git says when it gets no more memory.
+const OUT_OF_MEMORY: [&str; 2] = ["Out of memory", "Cannot allocate memory"];
+
 /// Reads everything and keeps the last of it.
 fn keep_end(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
@@ -39,6 +42,7 @@ pub struct Process {
     pub stdout: Option<ChildStdout>,
     child: Child,
     pub(super) name: String,
+    memory: u64,
     secrets: Vec<String>,
     stderr: Arc<Mutex<Vec<u8>>>,
     reader: mpsc::Receiver<()>,
@@ -47,7 +51,7 @@ pub struct Process {
 
 impl Process {
     /// Takes over a process whose three pipes are open.
-    pub(super) fn new(mut child: Child, name: String, secrets: Vec<String>) -> Self {
+    pub(super) fn new(mut child: Child, name: String, memory: u64, secrets: Vec<String>) -> Self {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let (all_read, reader) = mpsc::sync_channel(1);
         if let Some(pipe) = child.stderr.take() {
@@ -62,6 +66,7 @@ impl Process {
             stdout: child.stdout.take(),
             child,
             name,
+            memory,
             secrets,
             stderr,
             reader,
@@ -98,6 +103,9 @@ impl Process {
         let _ = self.reader.recv_timeout(STDERR_TIME);
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let stderr = clean_message(&String::from_utf8_lossy(&stderr), &self.secrets);
+        if OUT_OF_MEMORY.iter().any(|said| stderr.contains(said)) {
+            return GitError::OutOfMemory { command: self.name.clone(), limit: self.memory };
+        }
         GitError::Failed { command: self.name.clone(), status: status.to_string(), stderr }
     }
 }

@@ -61,7 +61,7 @@ fn the_environment_is_ours_alone() {
 
 #[test]
 fn configuration_reaches_git() {
-    for (key, expected) in HARDENING.iter().filter(|(_, value)| !value.is_empty()) {
+    for (key, expected) in HARDENING.iter().chain(&BOUNDS).filter(|(_, value)| !value.is_empty()) {
         let command = git().command(None, Reach::Nothing, "config").args(["--get", key]);
         let output = command.run(limits(), &Cancel::default()).unwrap();
         assert_eq!(String::from_utf8_lossy(&output).trim(), *expected, "{key}");

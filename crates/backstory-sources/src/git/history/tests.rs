@@ -313,3 +313,51 @@ fn large_files_shallow_clones_and_mailmaps() {
     assert_eq!(summary(&commits[0]), ["A large +50000 -0", "A one-line +1 -0"]);
     assert_eq!(commits[0].parents.len(), 1);
 }
+
+/// Random digits, one a line: what takes longest to compare.
+fn digits(random: &mut fastrand::Rng, lines: usize) -> String {
+    (0..lines).flat_map(|_| [char::from(b'0' + random.u8(0..10)), '\n']).collect()
+}
+
+#[test]
+fn a_commit_that_git_works_on_for_too_long_comes_without_lines() {
+    let mut origin = Fixture::new();
+    let mut random = fastrand::Rng::with_seed(1);
+    origin.write("a", "1\n").write("slow", digits(&mut random, 900_000));
+    origin.commit("0");
+    origin.write("a", "2\n");
+    origin.commit("1");
+    origin.write("a", "3\n").write("slow", digits(&mut random, 900_000));
+    origin.commit("2");
+    origin.write("a", "4\n");
+    origin.commit("3");
+    let tips = [origin.sha("HEAD")];
+    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let options = HistoryOptions { commit_time: Duration::from_secs(1), ..options() };
+    let commits = read_with(&origin, wanted, options).unwrap();
+    let reasons: Vec<_> = commits.iter().map(|commit| commit.incomplete.clone()).collect();
+    let slow = "files cannot be compared, so renames and lines are not known: git took longer than 1 seconds";
+    assert_eq!(reasons, [None, None, Some(slow.to_owned()), None]);
+    assert_eq!(summary(&commits[2]), ["M a binary", "M slow binary"]);
+    assert_eq!(summary(&commits[3]), ["M a +1 -1"]);
+}
+
+#[test]
+fn a_commit_with_too_many_lines_comes_without_them() {
+    let mut origin = Fixture::new();
+    for round in 0..2 {
+        origin.write("a", format!("{round}\n").repeat(600_000)).write("b", format!("{round}\n").repeat(600_000));
+        origin.write("large", format!("{round}\n").repeat(2_200_000));
+        origin.commit(format!("{round}"));
+    }
+    origin.git(["mv", "a", "c"]);
+    origin.write("large", "small\n");
+    origin.commit("2");
+    let commits = read(&origin);
+    assert_eq!(summary(&commits[1]), ["M a binary", "M b binary", "M large binary"]);
+    let reason = commits[1].incomplete.as_ref().unwrap();
+    assert_eq!(reason, "the files that it changes have more than 2000000 lines, which are not compared");
+    assert_eq!(summary(&commits[2]), ["R a -> c +0 -0", "M large binary"]);
+    let reason = commits[2].incomplete.as_ref().unwrap();
+    assert_eq!(reason, "large: larger than 4 MiB, so lines are not compared");
+}

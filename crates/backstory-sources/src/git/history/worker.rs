@@ -7,11 +7,12 @@ use std::{
     sync::{PoisonError, TryLockError},
 };
 
-use backstory_model::commit::{Commit, Sha};
+use backstory_model::commit::{Commit, FileChange, RepoPath, Sha};
 use git2::{Odb, Oid, Repository};
 
 use super::{
     Batch, HistoryError, Shared, Watched,
+    asked::{Asked, How, shown},
     identifiers::Identifiers,
     stream::{Changes, DiffStream, MAX_CHANGES, StreamError},
     weight,
@@ -19,22 +20,31 @@ use super::{
 use crate::git::{
     command::{GitError, Reach},
     commit_object,
+    load::MAX_FILE,
+    trees::{MAX_DEPTH, Trees},
 };
 
 /// Batches that git has been given. While one is read, git works on the next.
 const AHEAD: usize = 2;
 /// How git compares: with renames and patches.
 const WHOLE: [&str; 7] = ["-M", "-p", "-U1", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"];
+/// How git compares a commit that has too many lines: with renames.
+const FILES: [&str; 1] = ["-M"];
 /// How git compares a commit whose files cannot be read: this needs directories only.
 const NAMES: [&str; 1] = ["--no-renames"];
+/// Most bytes of data that git may have.
+const MAX_MEMORY: u64 = 1 << 30;
+/// A line that git repeats after each commit: what it writes of a commit is then written at once, so that a failure is
+/// known to be of the commit that comes next.
+const NEXT: &[u8] = b"next";
 
 /// Works until there is nothing more to do or nobody wants it.
 pub(super) fn run(shared: &Shared) {
     let opened = Repository::open_bare(&shared.clone);
     let result = match &opened {
         Ok(repository) => repository.odb().map_err(|error| open_error(shared, &error)).and_then(|odb| {
-            let mut worker = Worker { shared, odb, git: None, given: VecDeque::new() };
-            worker.run()
+            let trees = Trees::default();
+            Worker { shared, repository, odb, trees, git: None, given: VecDeque::new() }.run()
         }),
         Err(error) => Err(open_error(shared, error)),
     };
@@ -49,11 +59,16 @@ fn open_error(shared: &Shared, error: &git2::Error) -> HistoryError {
 
 struct Worker<'a> {
     shared: &'a Shared,
+    repository: &'a Repository,
     odb: Odb<'a>,
+    trees: Trees,
     git: Option<DiffTree>,
     /// Batches that git has been given.
-    given: VecDeque<Batch>,
+    given: VecDeque<(u64, Vec<Asked>)>,
 }
+
+/// What a commit changes, and why that may be less than all.
+type Read = (Changes, Option<String>);
 
 /// A running `git diff-tree --stdin`.
 struct DiffTree {
@@ -66,7 +81,9 @@ impl Worker<'_> {
     fn run(&mut self) -> Result<(), HistoryError> {
         loop {
             while self.given.len() < AHEAD {
-                let Some(batch) = self.take() else { break };
+                let Some((number, batch)) = self.take() else { break };
+                let ask = |commit| Asked::of(self.repository, &self.odb, &mut self.trees, commit);
+                let batch = (number, batch.into_iter().map(ask).collect::<Vec<_>>());
                 if let Some(git) = &mut self.git {
                     git.give(&batch.1, batch.0);
                 }
@@ -99,27 +116,23 @@ impl Worker<'_> {
     }
 
     /// Reads the commits of the first batch that git was given.
-    fn read(&mut self, number: u64, batch: &[(Sha, Option<Sha>)]) -> Result<Vec<Commit>, HistoryError> {
+    fn read(&mut self, number: u64, batch: &[Asked]) -> Result<Vec<Commit>, HistoryError> {
         let limit = self.shared.identifiers;
         let mut commits = Vec::with_capacity(batch.len());
         let mut words = (limit > 0).then(Identifiers::default);
-        for (index, (sha, parent)) in batch.iter().enumerate() {
-            let git = self.git(&batch[index..])?;
-            let (changes, reason) = match git.output.commit(*sha, &mut words) {
-                Ok(changes) => (changes, None),
-                Err(StreamError::Ended) => {
-                    words = words.map(|_| Identifiers::default());
-                    self.alone(*sha, *parent, &mut words)?
-                }
-                Err(error) => return Err(format_error(&sha.to_string(), error)),
+        for (index, asked) in batch.iter().enumerate() {
+            let (mut changes, reason) = match &asked.how {
+                How::Whole => self.whole(&batch[index..], asked, &mut words)?,
+                How::WithoutLines(reason) => self.alone(asked, &[&FILES, &NAMES], reason)?,
+                How::NotAtAll(reason) => (Changes { kept: Vec::new(), left_out: 0 }, Some(reason.clone())),
             };
             let identifiers = words.as_mut().map_or_else(Vec::new, |words| words.finish(limit));
             let secrets = words.as_mut().map(Identifiers::take_secrets).unwrap_or_default();
-            let reason = reason.or_else(|| {
-                let too_many = format!("{} more files than {MAX_CHANGES} are left out", changes.left_out);
-                (changes.left_out > 0).then_some(too_many)
-            });
-            let commit = self.commit(*sha, changes, reason)?;
+            let deep = leave_out_deep(&mut changes);
+            let too_many = (changes.left_out > 0)
+                .then(|| format!("{} more files than {MAX_CHANGES} are left out", changes.left_out));
+            let reason = reason.or(deep).or(too_many).or_else(|| asked.note.clone());
+            let commit = self.commit(asked.sha, changes, reason)?;
             commits.push(Commit { identifiers, secrets, ..commit });
         }
         let git = self.git(&[])?;
@@ -133,7 +146,7 @@ impl Worker<'_> {
     }
 
     /// The running git; a new one is given the rest of the first batch and the batches after it.
-    fn git(&mut self, rest: &[(Sha, Option<Sha>)]) -> Result<&mut DiffTree, HistoryError> {
+    fn git(&mut self, rest: &[Asked]) -> Result<&mut DiffTree, HistoryError> {
         if self.git.is_none() {
             let mut git = DiffTree::start(self.shared, &WHOLE)?;
             for (index, (number, batch)) in self.given.iter().enumerate() {
@@ -144,38 +157,34 @@ impl Worker<'_> {
         self.git.as_mut().ok_or(HistoryError::Cancelled)
     }
 
-    /// What a commit changes at which git has failed, or right after which: by a git of its own, and if that fails too,
-    /// without looking into files, with the reason.
-    fn alone(
-        &mut self,
-        sha: Sha,
-        parent: Option<Sha>,
-        words: &mut Option<Identifiers>,
-    ) -> Result<(Changes, Option<String>), HistoryError> {
-        self.git = None;
-        let read = |how: &[&str], words: &mut Option<Identifiers>| {
+    /// What the first of these commits changes, as git was asked; if that fails, without looking into files.
+    fn whole(&mut self, rest: &[Asked], asked: &Asked, words: &mut Option<Identifiers>) -> Result<Read, HistoryError> {
+        let error = match self.git(rest)?.commit(asked.sha, words) {
+            Ok(changes) => return Ok((changes, None)),
+            Err(error) => error,
+        };
+        *words = words.take().map(|_| Identifiers::default());
+        let said = self.git.take().map_or_else(String::new, |git| git.failure(self.shared, &error));
+        let reason = format!("files cannot be compared, so renames and lines are not known: {said}");
+        self.alone(asked, &[&NAMES], &reason)
+    }
+
+    /// What a commit changes, by a git of its own, in the first of these ways that succeeds; with the reason.
+    fn alone(&self, asked: &Asked, ways: &[&[&str]], reason: &str) -> Result<Read, HistoryError> {
+        let mut said = String::new();
+        for how in ways {
             if self.shared.processes.is_over() {
                 return Err(HistoryError::Cancelled);
             }
             let mut git = DiffTree::start(self.shared, how)?;
-            git.give(&[(sha, parent)], 0);
+            git.give(&[Asked { how: How::Whole, ..asked.clone() }], 0);
             git.stdin = None;
-            Ok(git.output.commit(sha, words).map_err(|_| git.failure()))
-        };
-        let said = match read(&WHOLE, words)? {
-            Ok(changes) => return Ok((changes, None)),
-            Err(said) => said,
-        };
-        *words = words.take().map(|_| Identifiers::default());
-        match read(&NAMES, &mut None)? {
-            Ok(changes) => {
-                Ok((changes, Some(format!("files cannot be compared, so renames and lines are not known: {said}"))))
-            }
-            Err(_) => {
-                let nothing = Changes { kept: Vec::new(), left_out: 0 };
-                Ok((nothing, Some(format!("directories cannot be compared: {said}"))))
+            match git.commit(asked.sha, &mut None) {
+                Ok(changes) => return Ok((changes, Some(reason.to_owned()))),
+                Err(error) => said = git.failure(self.shared, &error),
             }
         }
+        Ok((Changes { kept: Vec::new(), left_out: 0 }, Some(format!("directories cannot be compared: {said}"))))
     }
 
     fn commit(&self, sha: Sha, changes: Changes, incomplete: Option<String>) -> Result<Commit, HistoryError> {
@@ -201,6 +210,7 @@ impl Worker<'_> {
 impl DiffTree {
     fn start(shared: &Shared, how: &[&str]) -> Result<Self, HistoryError> {
         let command = shared.git.command(Some(&shared.clone), Reach::Nothing, "diff-tree");
+        let command = command.config("core.bigFileThreshold", &MAX_FILE.to_string()).memory(MAX_MEMORY);
         let mut process = command.args(["--stdin", "--root", "--always", "-r", "--raw", "-z"]).args(how).spawn()?;
         let (stdin, stdout) = (process.stdin.take(), process.stdout.take());
         let stdout = stdout.ok_or(HistoryError::Cancelled)?;
@@ -208,14 +218,16 @@ impl DiffTree {
     }
 
     /// Asks for commits. All that is ever asked ahead fits into the pipe, so this does not wait.
-    fn give(&mut self, batch: &[(Sha, Option<Sha>)], number: u64) {
-        let mut text = Vec::with_capacity(batch.len() * 82 + 24);
-        for (sha, parent) in batch {
-            text.extend_from_slice(sha.to_string().as_bytes());
-            if let Some(parent) = parent {
+    fn give(&mut self, batch: &[Asked], number: u64) {
+        let mut text = Vec::with_capacity(batch.len() * 88 + 24);
+        for asked in batch.iter().filter(|asked| asked.how == How::Whole) {
+            text.extend_from_slice(asked.sha.to_string().as_bytes());
+            if let Some(parent) = asked.parent {
                 text.push(b' ');
                 text.extend_from_slice(parent.to_string().as_bytes());
             }
+            text.push(b'\n');
+            text.extend_from_slice(NEXT);
             text.push(b'\n');
         }
         text.extend_from_slice(&end_of(number));
@@ -226,15 +238,44 @@ impl DiffTree {
         }
     }
 
-    /// What git said when it failed.
-    fn failure(self) -> String {
-        drop(self.output);
-        match self.process.finish() {
-            Err(GitError::Failed { stderr, .. }) => stderr,
-            Err(error) => error.to_string(),
-            Ok(()) => "git wrote something that is not understood".to_owned(),
+    /// What the commit that comes next changes.
+    fn commit(&mut self, sha: Sha, words: &mut Option<Identifiers>) -> Result<Changes, StreamError> {
+        let output = &mut self.output;
+        self.process.wait_for(|| {
+            let changes = output.commit(sha, words)?;
+            output.expect_line(NEXT)?;
+            Ok(changes)
+        })
+    }
+
+    /// Why it failed.
+    fn failure(self, shared: &Shared, error: &StreamError) -> String {
+        let is_overdue = self.process.is_overdue();
+        drop(self.stdin);
+        match error {
+            _ if is_overdue => format!("git took longer than {} seconds", shared.commit_time.as_secs()),
+            StreamError::Ended => match self.process.finish() {
+                Err(GitError::Failed { stderr, .. }) => stderr,
+                Err(error) => error.to_string(),
+                Ok(()) => "git wrote too little".to_owned(),
+            },
+            StreamError::Unexpected(what) => format!("what git writes of it is not understood: {what}"),
+            StreamError::Io(error) => error.to_string(),
         }
     }
+}
+
+/// Takes out what lies in too many directories, and says what.
+fn leave_out_deep(changes: &mut Changes) -> Option<String> {
+    let path_is_deep = |path: &RepoPath| path.as_str().matches('/').count() >= MAX_DEPTH;
+    let is_deep =
+        |change: &FileChange| path_is_deep(&change.path) || change.old_path.as_ref().is_some_and(path_is_deep);
+    let first = changes.kept.iter().find(|change| is_deep(change)).map(|change| shown(&change.path.to_bytes()))?;
+    let before = changes.kept.len();
+    changes.kept.retain(|change| !is_deep(change));
+    let count = before - changes.kept.len();
+    let what = if count == 1 { "1 file".to_owned() } else { format!("{count} files, the first of them") };
+    Some(format!("{what} in more than {MAX_DEPTH} directories left out: {first}"))
 }
 
 /// A line that is no object name, so that git repeats it and writes what it holds back.

@@ -32,7 +32,7 @@ pub(super) enum Leaf {
 #[derive(Default)]
 pub(super) struct Names {
     path_ids: HashMap<RepoPath, u32>,
-    paths: Vec<Arc<str>>,
+    paths: Vec<(RepoPath, Arc<str>)>,
     source_ids: HashMap<(Oid, u32), u32>,
     sources: Vec<(Oid, u32)>,
 }
@@ -44,13 +44,18 @@ impl Names {
         }
         let id = self.paths.len() as u32;
         self.path_ids.insert(Arc::clone(path), id);
-        self.paths.push(commit::RepoPath::from_bytes(path).as_str().into());
+        self.paths.push((Arc::clone(path), commit::RepoPath::from_bytes(path).as_str().into()));
         id
     }
 
     /// The path in the form that can be printed.
     pub(super) fn text(&self, path: u32) -> &Arc<str> {
-        &self.paths[path as usize]
+        &self.paths[path as usize].1
+    }
+
+    /// The path in the form that git has.
+    pub(super) fn bytes(&self, path: u32) -> &[u8] {
+        &self.paths[path as usize].0
     }
 
     fn source(&mut self, commit: Oid, path: u32) -> u32 {

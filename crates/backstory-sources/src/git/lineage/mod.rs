@@ -27,6 +27,7 @@ use walk::Walk;
 
 mod assemble;
 mod blocks;
+mod commits;
 mod hunks;
 mod ignored;
 mod objects;
@@ -76,7 +77,7 @@ impl Default for Options {
 pub enum Untraced {
     /// It has a zero byte in its first 8,000.
     Binary,
-    /// It has more bytes than are traced.
+    /// It has more bytes than are traced, or a commit that wrote it unfolds to more files than are looked at.
     TooLarge,
 }
 
@@ -154,12 +155,6 @@ pub enum Error {
         /// What is wrong.
         source: git2::Error,
     },
-    /// The commits cannot be put in order.
-    #[error("the history cannot be walked; fetch the repository again")]
-    History {
-        /// What is wrong.
-        source: git2::Error,
-    },
     /// Two texts cannot be compared.
     #[error("two versions of a file cannot be compared")]
     Diff {
@@ -169,6 +164,12 @@ pub enum Error {
     /// A thread ended before its work was done.
     #[error("a thread that planned commits ended early; try again")]
     Panicked,
+}
+
+impl From<super::trees::Unreadable> for Error {
+    fn from(error: super::trees::Unreadable) -> Self {
+        Self::read("tree", error.id, error.source)
+    }
 }
 
 impl Error {

@@ -17,13 +17,15 @@ use super::{
     blocks::{self, Blocks, Line, Wanted},
     hunks::{Hunk, hunks, line_count},
     ignored,
-    objects::{CommitInfo, Difference, Kind, Objects, Recent, RepoPath, Text},
+    objects::{CommitInfo, Differences, Kind, Objects, Recent, RepoPath, Text},
     renames::Renames,
 };
 
 /// Most pairs of texts of one commit whose hunks are kept for when they are needed again.
 const MAX_KEPT_HUNKS: usize = 10_000;
 
+/// Most lines of two texts together that are compared; what differs in more is taken for written anew.
+const MAX_COMPARED: u32 = 1_000_000;
 /// Most lines of texts that one cache keeps without their white space in each of its two generations.
 const LINE_CACHE: usize = 300_000;
 
@@ -78,7 +80,9 @@ pub(super) struct CommitContext {
     pub(super) id: Oid,
     pub(super) info: CommitInfo,
     parent_trees: Vec<Oid>,
-    differences: Vec<Option<Arc<[Difference]>>>,
+    differences: Vec<Option<Arc<Differences>>>,
+    /// Whether it changes more than is compared: then it is taken to have written all the files that it changes.
+    is_too_much: Option<bool>,
     hunks: HashMap<(Oid, Oid), Arc<[Hunk]>>,
     blocks: Option<Arc<Blocks>>,
 }
@@ -115,20 +119,17 @@ impl Planner {
         let parent_trees: Vec<Oid> =
             info.parents.iter().map(|parent| Ok(self.objects.commit(*parent)?.tree)).collect::<Result<_, Error>>()?;
         let differences = vec![None; parent_trees.len().max(1)];
-        Ok(CommitContext { id, info, parent_trees, differences, hunks: HashMap::new(), blocks: None })
+        let hunks = HashMap::new();
+        Ok(CommitContext { id, info, parent_trees, differences, is_too_much: None, hunks, blocks: None })
     }
 
     /// What differs between a parent, or nothing if there is none, and the commit.
-    pub(super) fn differences(
-        &mut self,
-        commit: &mut CommitContext,
-        parent: usize,
-    ) -> Result<Arc<[Difference]>, Error> {
+    pub(super) fn differences(&mut self, commit: &mut CommitContext, parent: usize) -> Result<Arc<Differences>, Error> {
         if let Some(differences) = &commit.differences[parent] {
             return Ok(Arc::clone(differences));
         }
         let old = commit.parent_trees.get(parent).copied();
-        let found: Arc<[Difference]> = self.objects.differences(old, Some(commit.info.tree))?.into();
+        let found = Arc::new(self.objects.differences(old, Some(commit.info.tree))?);
         commit.differences[parent] = Some(Arc::clone(&found));
         Ok(found)
     }
@@ -156,7 +157,8 @@ impl Planner {
             path: Arc::clone(&first.path),
             hunks: if commit.info.parents.len() > 1 { cover.only_free(&first.hunks) } else { first.hunks.to_vec() },
         });
-        if self.ignored.contains(&commit.id) {
+        let is_too_much = !ancestors.is_empty() && self.is_too_much(commit)?;
+        if self.ignored.contains(&commit.id) && !is_too_much {
             for ancestor in &ancestors {
                 let taken =
                     Taken { parent: ancestor.parent, path: Arc::clone(&ancestor.path), line: 0, seen: Seen::IGNORED };
@@ -165,7 +167,8 @@ impl Planner {
                 }
             }
         }
-        if self.mode == Mode::SeeThrough && !commit.info.parents.is_empty() && !cover.free.is_empty() {
+        let may_be_moved = self.mode == Mode::SeeThrough && !is_too_much && !commit.info.parents.is_empty();
+        if may_be_moved && !cover.free.is_empty() {
             let same_file = ancestors.first().filter(|first| first.parent == 0);
             let same_file = same_file.map(|first| Arc::clone(&first.path));
             self.take_blocks(commit, (path, content, &text), same_file.as_ref(), &mut cover)?;
@@ -196,7 +199,9 @@ impl Planner {
         }
         for parent in absent {
             let differences = self.differences(commit, parent)?;
-            let Some((from, id)) = self.renames.find(&mut self.objects, &differences, path, content)? else { continue };
+            let Some((from, id)) = self.renames.find(&mut self.objects, &differences.found, path, content)? else {
+                continue;
+            };
             if id == content {
                 return Ok(Ancestors::Same { parent, path: from });
             }
@@ -217,11 +222,29 @@ impl Planner {
         if let Some(hunks) = commit.hunks.get(&(old.0, new.0)) {
             return Ok(Arc::clone(hunks));
         }
-        let found: Arc<[Hunk]> = hunks(old.1, new.1)?.into();
+        let (old_lines, new_lines) = (line_count(old.1), line_count(new.1));
+        let found: Arc<[Hunk]> = if old_lines.saturating_add(new_lines) > MAX_COMPARED || self.is_too_much(commit)? {
+            [Hunk { old_start: 0, old_lines, new_start: 0, new_lines }].into()
+        } else {
+            hunks(old.1, new.1)?.into()
+        };
         if commit.hunks.len() < MAX_KEPT_HUNKS {
             commit.hunks.insert((old.0, new.0), Arc::clone(&found));
         }
         Ok(found)
+    }
+}
+
+impl Planner {
+    fn is_too_much(&mut self, commit: &mut CommitContext) -> Result<bool, Error> {
+        if let Some(known) = commit.is_too_much {
+            return Ok(known);
+        }
+        let differences = self.differences(commit, 0)?;
+        let load =
+            self.objects.load(&differences).map_err(|source| Error::read("files of commit", commit.id, source))?;
+        commit.is_too_much = Some(load.is_too_much());
+        Ok(load.is_too_much())
     }
 }
 
@@ -347,7 +370,7 @@ impl Planner {
             return Ok(Arc::clone(blocks));
         }
         let mut index = Blocks::default();
-        for difference in self.differences(commit, 0)?.iter() {
+        for difference in &self.differences(commit, 0)?.found {
             let Some((Kind::File, old)) = difference.old else { continue };
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
             if !index.has_room_for(old_text.len()) {

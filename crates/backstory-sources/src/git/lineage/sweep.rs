@@ -10,12 +10,13 @@ use std::{
 };
 
 use backstory_model::lineage::{ReplacedInFile, Spans};
-use git2::{Oid, Sort};
+use git2::Oid;
 use rpds::HashTrieMapSync;
 
 use super::{
-    CommitReplaced, Error, FileLineage, OnReplaced, TipLineage,
+    CommitReplaced, Error, FileLineage, OnReplaced, TipLineage, Untraced,
     assemble::{self, Leaf, Names, hash},
+    commits::new_commits,
     objects::{Kind, RepoPath},
     plan::{Planner, Step},
     walk::{Anew, Walk},
@@ -31,6 +32,24 @@ const MIN_COMMITS_FOR_THREADS: usize = 4;
 struct CommitFiles {
     base: Base,
     files: HashTrieMapSync<u32, Leaf>,
+    /// Directories of which nothing is known but what `files` has.
+    left_out: Arc<[RepoPath]>,
+}
+
+impl CommitFiles {
+    fn new(base: Base) -> Self {
+        Self { base, files: HashTrieMapSync::default(), left_out: Arc::new([]) }
+    }
+
+    /// Forgets what is in directories.
+    fn leave_out(&mut self, directories: &[RepoPath], names: &Names) {
+        let is_in = |path: &[u8]| directories.iter().any(|directory| path.starts_with(directory));
+        let gone: Vec<u32> = self.files.keys().copied().filter(|path| is_in(names.bytes(*path))).collect();
+        for path in gone {
+            self.files.remove_mut(&path);
+        }
+        self.left_out = self.left_out.iter().chain(directories).cloned().collect();
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +64,8 @@ struct CommitPlan {
     parents: Vec<Oid>,
     /// Paths that differ from the first parent; none where there is no regular file any more.
     changes: Vec<(RepoPath, Option<Step>)>,
+    /// Directories that were not looked into.
+    left_out: Vec<RepoPath>,
 }
 
 pub(super) struct Sweep<'a> {
@@ -54,11 +75,14 @@ pub(super) struct Sweep<'a> {
     /// How many commits to come, or wanted tips, need the map of a commit.
     uses: HashMap<Oid, usize>,
     made: HashMap<*const Spans, (Arc<Spans>, FileLineage)>,
+    /// Whether there are commits that were not looked into whole.
+    is_partial: bool,
 }
 
 impl<'a> Sweep<'a> {
     pub(super) fn new(walk: Walk<'a>) -> Self {
-        Self { names: Names::default(), walk, maps: HashMap::new(), uses: HashMap::new(), made: HashMap::new() }
+        let (maps, uses, made) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { names: Names::default(), walk, maps, uses, made, is_partial: false }
     }
 
     /// Passes over the commits that the tips have and the old tips have not.
@@ -70,7 +94,7 @@ impl<'a> Sweep<'a> {
         anew: Anew<'a>,
         on_replaced: OnReplaced<'_>,
     ) -> Result<Vec<TipLineage>, Error> {
-        let order = new_commits(&self.walk.planner, tips, old_tips)?;
+        let order = new_commits(&self.walk.planner.objects, tips, old_tips)?;
         for tip in tips {
             *self.uses.entry(*tip).or_default() += 1;
         }
@@ -98,13 +122,13 @@ impl<'a> Sweep<'a> {
 
     fn join(&mut self, commit: Oid, plan: &CommitPlan, on_replaced: OnReplaced<'_>) -> Result<(), Error> {
         let mut files = match plan.parents.first() {
-            None => CommitFiles { base: Base::Nothing, files: HashTrieMapSync::default() },
-            Some(parent) => self
-                .maps
-                .get(parent)
-                .cloned()
-                .unwrap_or_else(|| CommitFiles { base: Base::Old(*parent), files: HashTrieMapSync::default() }),
+            None => CommitFiles::new(Base::Nothing),
+            Some(parent) => self.maps.get(parent).cloned().unwrap_or_else(|| CommitFiles::new(Base::Old(*parent))),
         };
+        if !plan.left_out.is_empty() {
+            self.is_partial = true;
+            files.leave_out(&plan.left_out, &self.names);
+        }
         let mut told = Vec::new();
         for (path, step) in &plan.changes {
             let id = self.names.path(path);
@@ -163,7 +187,7 @@ impl<'a> Sweep<'a> {
         if self.walk.is_known_tip(tip) && !self.maps.contains_key(&tip) {
             return Ok(TipLineage { tip: hash(tip), base: Some(hash(tip)), files: BTreeMap::new() });
         }
-        if let Some(map) = self.maps.get(&tip).cloned() {
+        if let Some(map) = self.maps.get(&tip).filter(|_| !self.is_partial).cloned() {
             let base = match map.base {
                 Base::Nothing => Some(None),
                 Base::Old(base) => self.walk.is_known_tip(base).then(|| Some(hash(base))),
@@ -179,9 +203,13 @@ impl<'a> Sweep<'a> {
         }
         let tree = self.walk.planner.objects.commit(tip)?.tree;
         let mut files: BTreeMap<Arc<str>, Option<FileLineage>> = BTreeMap::new();
-        for entry in self.walk.planner.objects.differences(None, Some(tree))? {
+        for entry in self.walk.planner.objects.differences(None, Some(tree))?.found {
             if matches!(entry.new, Some((Kind::File, _))) {
-                let leaf = self.file(tip, &entry.path)?;
+                let leaf = match self.file(tip, &entry.path)? {
+                    // It is there, so it came with a commit that was not looked into.
+                    Leaf::Gone => Leaf::Untraced(Untraced::TooLarge),
+                    leaf => leaf,
+                };
                 let id = self.names.path(&entry.path);
                 let file = self.public(&leaf)?;
                 files.insert(Arc::clone(self.names.text(id)), file);
@@ -217,27 +245,12 @@ fn file(
     let id = names.path(path);
     match (map.files.get(&id), map.base) {
         (Some(leaf), _) => Ok(leaf.clone()),
+        (None, _) if map.left_out.iter().any(|directory| path.starts_with(directory)) => {
+            Ok(Leaf::Untraced(Untraced::TooLarge))
+        }
         (None, Base::Nothing) => Ok(Leaf::Gone),
         (None, Base::Old(base)) => walk.file(names, base, path),
     }
-}
-
-/// The commits that the tips have and the old tips have not, parents first.
-fn new_commits(planner: &Planner, tips: &[Oid], old_tips: &[Oid]) -> Result<Vec<Oid>, Error> {
-    let repository = planner.objects.repository();
-    let failed = |source| Error::History { source };
-    let mut walk = repository.revwalk().map_err(failed)?;
-    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failed)?;
-    for tip in tips {
-        walk.push(*tip).map_err(|source| Error::read("commit", *tip, source))?;
-    }
-    for tip in old_tips {
-        // A tip that was rewritten may be gone from the clone: then nothing is hidden by it.
-        if repository.find_commit(*tip).is_ok() {
-            walk.hide(*tip).map_err(failed)?;
-        }
-    }
-    walk.collect::<Result<_, _>>().map_err(failed)
 }
 
 /// The plans of the commits, in their order.
@@ -269,7 +282,8 @@ fn plans(planners: &mut [Planner], commits: &[Oid]) -> Result<Vec<CommitPlan>, E
 fn plan(planner: &mut Planner, commit: Oid) -> Result<CommitPlan, Error> {
     let mut context = planner.context(commit)?;
     let mut changes = Vec::new();
-    for difference in planner.differences(&mut context, 0)?.iter() {
+    let differences = planner.differences(&mut context, 0)?;
+    for difference in &differences.found {
         let path = Arc::clone(&difference.path);
         let step = match difference.new {
             Some((Kind::File, content)) => Some(planner.step(&mut context, &path, content)?),
@@ -277,5 +291,5 @@ fn plan(planner: &mut Planner, commit: Oid) -> Result<CommitPlan, Error> {
         };
         changes.push((path, step));
     }
-    Ok(CommitPlan { parents: context.info.parents, changes })
+    Ok(CommitPlan { parents: context.info.parents, changes, left_out: differences.left_out.clone() })
 }

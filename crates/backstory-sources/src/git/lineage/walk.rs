@@ -6,11 +6,12 @@ use std::{
 };
 
 use backstory_model::commit::Sha;
-use git2::{Oid, Sort};
+use git2::Oid;
 
 use super::{
     Error, FileLineage, Previous, TipLineage,
     assemble::{self, Leaf, Names, hash},
+    commits,
     objects::{Kind, RepoPath},
     paths::Paths,
     plan::{Plan, Planner, Step},
@@ -152,13 +153,12 @@ impl<'a> Walk<'a> {
             let Some(mut paths) = alive.remove(&at) else { continue };
             let mut context = self.planner.context(at)?;
             for (place, parent) in context.info.parents.clone().into_iter().enumerate() {
-                let changed: BTreeSet<RepoPath> = self
-                    .planner
-                    .differences(&mut context, place)?
-                    .iter()
-                    .map(|difference| Arc::clone(&difference.path))
-                    .collect();
-                let (given, left) = paths.split(changed);
+                let differences = self.planner.differences(&mut context, place)?;
+                let changed: BTreeSet<RepoPath> =
+                    differences.found.iter().map(|difference| Arc::clone(&difference.path)).collect();
+                // Where directories were left out it is not known what stayed.
+                let (given, left) =
+                    if differences.left_out.is_empty() { paths.split(changed) } else { (none(), paths) };
                 let all = match alive.remove(&parent) {
                     Some(other) => other.union(given),
                     None => given,
@@ -176,18 +176,8 @@ impl<'a> Walk<'a> {
         if let Some(between) = self.between.get(&(commit, tip)) {
             return Ok(between.clone());
         }
-        let failed = |source| Error::read("history", tip, source);
-        let repository = self.planner.objects.repository();
-        let mut found = None;
-        let is_there = repository.find_commit(tip).is_ok();
-        if is_there && repository.graph_descendant_of(tip, commit).map_err(failed)? {
-            let mut walk = repository.revwalk().map_err(failed)?;
-            walk.set_sorting(Sort::TOPOLOGICAL).map_err(failed)?;
-            walk.push(tip).map_err(failed)?;
-            walk.hide(commit).map_err(failed)?;
-            let between: Vec<Oid> = walk.take(MAX_LIFTED + 1).collect::<Result<_, _>>().map_err(failed)?;
-            found = (between.len() <= MAX_LIFTED).then(|| between.into());
-        }
+        let found: Option<Arc<[Oid]>> =
+            commits::between(&self.planner.objects, commit, tip, MAX_LIFTED)?.map(Into::into);
         self.between.insert((commit, tip), found.clone());
         Ok(found)
     }

@@ -28,7 +28,7 @@ fn files_are_found_by_commit_and_path() {
     assert!(matches!(objects.file(commit, &path("src/lib.rs"), 5), Err(ObjectError::TooLarge { size: 14, .. })));
     assert!(matches!(objects.entry(module, &path("x")), Err(ObjectError::Absent(id)) if id == module));
 
-    let files = objects.list(commit, 100).unwrap();
+    let files = objects.list(commit, 100).unwrap().files;
     let listed: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.mode.to_string(), file.size)).collect();
     let expected = [
         (r#""caf\351/-x\ny""#, "100644", Some(4)),
@@ -38,7 +38,9 @@ fn files_are_found_by_commit_and_path() {
         ("vendor/module", "160000", None),
     ];
     assert_eq!(listed, expected.map(|(path, mode, size)| (path, mode.to_owned(), size)));
-    assert!(matches!(objects.list(commit, 4), Err(ObjectError::TooMany { limit: 4, .. })));
+    let few = objects.list(commit, 3).unwrap();
+    assert_eq!((few.files.len(), few.left_out), (3, 2));
+    assert_eq!(few.named, [path("src/"), path("vendor/")]);
 }
 
 #[test]

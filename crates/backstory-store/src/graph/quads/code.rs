@@ -71,6 +71,9 @@ impl Facts<'_> {
         self.text(&id, format!("{DCTERMS}title"), commit.title());
         self.instant(&id, format!("{DCTERMS}created"), commit.author.at);
         self.instant(&id, format!("{NS}committedAt"), commit.committer.at);
+        if let Some(at) = record.corrected_at {
+            self.instant(&id, format!("{NS}correctedAt"), at);
+        }
         self.edge(&id, Edge::PartOf, &NodeId::Project(project.clone()));
         let author = NodeId::person(identity_key(&commit.author.name, &commit.author.email));
         let committer = NodeId::person(identity_key(&commit.committer.name, &commit.committer.email));

@@ -1,4 +1,4 @@
-//! How fresh each project is, and whether as much is known as its forge lists.
+//! How fresh each project is, whether as much is known as its forge lists, and what cannot be read.
 
 use backstory_engine::{
     model::sight::Sight,
@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Report, connection};
-use crate::{client::Client, config::Config, failure::Result, output::counted};
+use super::{Report, connection, repos};
+use crate::{cli::status::Quarantine, client::Client, config::Config, failure::Result, output::counted};
 
 const FRESHNESS: &str = include_str!("../../../../../queries/graphql/freshness.graphql");
 /// How many times as long as its schedule says a project may not have been read.
@@ -25,6 +25,7 @@ struct Answer {
 #[derive(Deserialize)]
 struct SyncStatus {
     freshness: Vec<Freshness>,
+    quarantine: Quarantine,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +33,8 @@ struct SyncStatus {
 struct Freshness {
     project: String,
     synced_at: Option<Timestamp>,
+    last_error: Option<String>,
+    failed_at: Option<Timestamp>,
     issues: u64,
     merge_requests: u64,
     confidential_issues: u64,
@@ -51,10 +54,14 @@ impl Freshness {
 
 pub(super) async fn check(client: &Client, config: &Config, report: &mut Report) {
     let answer: Result<Answer> = client.run(FRESHNESS, json!({})).await;
-    let known = match answer {
-        Ok(answer) => answer.sync_status.freshness,
+    let SyncStatus { freshness: known, quarantine } = match answer {
+        Ok(answer) => answer.sync_status,
         Err(failure) => return report.fail("freshness", failure),
     };
+    if let Some((count, lines)) = quarantine.told() {
+        report.warn("quarantine", count);
+        lines.iter().for_each(|line| report.warn("quarantine", line));
+    }
     let every = config.settings.schedule.sync.filter(|_| client.is_there());
     for of in known {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
@@ -65,6 +72,10 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
         let project = &of.project;
         if let Some(forge) = forge.filter(|forge| forge.kind == ForgeKind::GitLab) {
             report.ok("confidential", confidential(forge, &of));
+        }
+        let failure = repos::failure(&format!("the forge of {project}"), of.failed_at, of.last_error.as_deref());
+        if let Some(failure) = failure {
+            report.warn("freshness", failure);
         }
         let Some(at) = of.synced_at else {
             report.warn("freshness", format_args!("{project} was never read to the end; 'backstory sync' reads it"));

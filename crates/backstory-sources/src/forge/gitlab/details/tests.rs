@@ -264,6 +264,48 @@ async fn long_lists_of_discussions_are_read_to_their_end() {
 }
 
 #[tokio::test]
+async fn discussions_that_cannot_be_told_apart_are_named_beside_the_others() {
+    let good = json!({"id": "d1", "notes": [note(1, &json!({}))]});
+    for (broken, key, field) in [
+        (json!({"id": 7, "notes": [note(2, &json!({}))]}), "#12~?", "id"),
+        (json!({"id": "d2", "notes": {}}), "#12~d2", "notes"),
+        (json!({"id": "d2", "notes": [note(2, &json!({"internal": "no"}))]}), "#12~d2", "notes[0].internal"),
+    ] {
+        let list = json!([broken, good]);
+        let stub = Stub::serve(move |asked| match asked.path.ends_with("/discussions") {
+            true => Reply::json(&list),
+            false => Reply::json(&json!([])),
+        });
+        let details = details(&stub, &issue(&json!(0))).await.unwrap();
+        assert_eq!(keys(&details.discussions), ["#12~d1"]);
+        let wrong = &details.unreadable[0];
+        assert_eq!((wrong.key.as_str(), wrong.field.as_str()), (key, field));
+    }
+}
+
+#[tokio::test]
+async fn answers_about_one_issue_are_bounded_together_and_lists_by_their_pages() {
+    let large = json!([{"id": "d1", "notes": [note(1, &json!({"body": "x".repeat(200_000)}))]}]);
+    let stub = Stub::serve(move |asked| match asked.path.ends_with("/discussions") {
+        true => Reply::json(&large),
+        false => Reply::json(&json!([])),
+    });
+    let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
+    let client = Client::new(&settings).unwrap();
+    let error = client.within(100_000).details(PROJECT, &issue(&json!(0))).await.unwrap_err();
+    assert!(matches!(error, ForgeError::TooLarge { .. }), "{error}");
+    client.within(1 << 20).details(PROJECT, &issue(&json!(0))).await.unwrap();
+    // Each page is another one, and none is the last.
+    let stub = Stub::serve(|asked| {
+        let page: u64 = asked.query("page").map_or(1, |page| page.parse().unwrap());
+        let reply = Reply::json(&json!([{"id": format!("d{page}"), "notes": []}]));
+        if asked.path.ends_with("/discussions") { reply.with("X-Next-Page", (page + 1).to_string()) } else { reply }
+    });
+    let error = details(&stub, &issue(&json!(0))).await.unwrap_err();
+    assert!(error.to_string().contains("more than 1000 pages"), "{error}");
+}
+
+#[tokio::test]
 async fn fetches_project_user_labels_and_milestones() {
     let stub = Stub::serve(|asked| match asked.path.as_str() {
         "/api/v4/user" => Reply::json(&json!({"id": 1, "username": "alice", "name": "Alice A."})),
@@ -286,9 +328,9 @@ async fn fetches_project_user_labels_and_milestones() {
     let project = client.project(PROJECT).await.unwrap();
     assert_eq!((project.key.as_str(), project.json.get("runners_token"), project.updated_at), ("project", None, None));
     assert_eq!(crate::forge::origin_of_project(&project.json).unwrap().forge_url, "https://git.example.com");
-    let labels = client.labels(PROJECT).await.unwrap();
+    let labels = client.labels(PROJECT).await.unwrap().payloads;
     assert_eq!(labels[0].json, json!({"id": 1, "name": "bug", "color": "#ff0000", "description": "Broken"}));
-    assert_eq!(keys(&client.milestones(PROJECT).await.unwrap()), ["3"]);
+    assert_eq!(keys(&client.milestones(PROJECT).await.unwrap().payloads), ["3"]);
     assert_eq!(client.metrics().requests, 4);
     assert_eq!(client.metrics().to_string(), "4 requests");
 }

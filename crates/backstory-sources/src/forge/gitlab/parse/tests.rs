@@ -249,15 +249,57 @@ fn what_cannot_be_read_is_named_with_its_reason() {
     let no_state = wrong(ItemKind::Issue, "#12", json!({"issue": {"iid": 12, "created_at": "2024-03-15T10:00:00Z"}}));
     assert_eq!(
         no_state,
-        "the stored issue '#12' of acme/shop cannot be read: missing field `state`; fetch it again with a full sync"
+        "the issue '#12' of acme/shop cannot be read: issue.state is missing; the next sync asks for it again"
     );
     let odd = json!({"merge_request": {"iid": 7, "state": "odd", "created_at": "2024-03-15T10:00:00Z"}});
-    assert!(wrong(ItemKind::MergeRequest, "!7", odd).contains("its state is 'odd'"));
+    assert!(wrong(ItemKind::MergeRequest, "!7", odd).contains("merge_request.state is none that is known"));
     assert!(wrong(ItemKind::Discussion, "12", json!({"id": "a", "notes": []})).contains("key"));
     for kind in ItemKind::ALL {
         for json in [Value::Null, json!([]), json!("x"), json!({"issue": 1, "merge_request": []})] {
             parse(kind, &origin(), "#1~a", &json).unwrap_err();
         }
+    }
+}
+
+#[test]
+fn the_field_that_is_wrong_is_named_without_its_value() {
+    let wrong = |place: &str, value: Value| {
+        let mut json = json!({"id": "a", "notes": [note(1, "first", false), note(2, "second", false)]});
+        json["notes"][1]["position"] = json!({"new_path": "src/a.c", "new_line": 3, "line_range": {"start": {}}});
+        *json.pointer_mut(place).unwrap() = value;
+        let error = parse(ItemKind::Discussion, &origin(), "!7~a", &json).unwrap_err();
+        assert!(!error.to_string().contains("never told"), "{error}");
+        format!("{} {}", error.field, error.reason)
+    };
+    let never = || json!("never told, expected nothing");
+    assert_eq!(wrong("/notes/1/created_at", Value::Null), "notes[1].created_at is null, not a timestamp string");
+    assert_eq!(wrong("/notes/1/created_at", never()), "notes[1].created_at is a string that is not valid there");
+    assert_eq!(wrong("/notes/0/id", never()), "notes[0].id is a string, not a whole number that is not negative");
+    assert_eq!(wrong("/notes/0/id", json!(-3)), "notes[0].id is a number, not a whole number that is not negative");
+    assert_eq!(wrong("/notes/0/author", json!({})), "notes[0].author.username is missing");
+    assert_eq!(wrong("/notes/0/author", never()), "notes[0].author is a string, not an object");
+    assert_eq!(wrong("/notes/0/system", never()), "notes[0].system is a string, not a boolean");
+    assert_eq!(
+        wrong("/notes/1/position/line_range/start", json!({"old_line": never()})),
+        "notes[1].position.line_range.start.old_line is a string, not a whole number that is not negative"
+    );
+    assert_eq!(wrong("/notes", never()), "notes is a string, not a list");
+}
+
+#[test]
+fn a_project_must_be_the_one_that_was_asked_for_and_have_an_address() {
+    let project = json!({"id": 1, "path_with_namespace": "acme/shop", "web_url": "https://git.example.com/acme/shop"});
+    let read = |change: fn(&mut Value)| {
+        let mut json = project.clone();
+        change(&mut json);
+        crate::forge::parse_project(Forge::GitLab, "acme/shop", &json).map_err(|error| error.field)
+    };
+    assert_eq!(read(|_| ()), Ok(origin()));
+    assert_eq!(read(|json| json["path_with_namespace"] = json!("acme/other")), Err("path_with_namespace".into()));
+    assert_eq!(read(|json| json["id"] = json!("1")), Err("id".into()));
+    for address in [json!(null), json!(""), json!("javascript:alert(1)"), json!("javascript:x/acme/shop")] {
+        let json = json!({"id": 1, "path_with_namespace": "acme/shop", "web_url": address});
+        assert_eq!(crate::forge::parse_project(Forge::GitLab, "acme/shop", &json).unwrap_err().field, "web_url");
     }
 }
 

@@ -1,0 +1,73 @@
+//! Questions of what a function or type is for: its own doc comment answers.
+
+use std::sync::LazyLock;
+
+use backstory_model::{filter::Filter, question::is_empty_word};
+use regex::Regex;
+
+use crate::{
+    Engine,
+    error::Result,
+    search::{Definition, symbols},
+};
+
+/// Definitions that are read for a question.
+const MAX_DEFINITIONS: usize = 3;
+
+/// `What does total do?`, where the name need not look like one of code.
+static WHAT_DOES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^\s*(?:what does|what do|how does|how do)\s+(?:the\s+)?(?:(?:function|method|class|type|struct|macro|interface|trait)\s+)?`?(?P<name>[a-z_$][\w$]*)`?(?:\(\))?\s+(?:do|return|mean|compute|work|stand for|give)\b",
+    )
+    .expect("the pattern is constant")
+});
+/// `What is load_session for?`, `Explain load_session`: only a name that looks like one of code is meant.
+static WHAT_IS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^\s*(?:what(?:'s| is| are| does| do)|how does|how do|explain|describe)\b")
+        .expect("the pattern is constant")
+});
+
+/// The names of code that a question asks the purpose of.
+fn names(question: &str) -> Vec<&str> {
+    if !WHAT_IS.is_match(question) {
+        return vec![];
+    }
+    let mut names = symbols(question);
+    if names.is_empty() {
+        let name = WHAT_DOES.captures(question).and_then(|found| found.name("name"));
+        names.extend(name.map(|name| name.as_str()).filter(|name| !is_empty_word(&name.to_lowercase())));
+    }
+    names
+}
+
+impl Engine {
+    /// The definitions that a question asks the purpose of, of those that a filter lets through.
+    pub(super) async fn definitions_asked(&self, question: &str, filter: &Filter) -> Result<Vec<Definition>> {
+        let mut found = Vec::new();
+        for name in names(question) {
+            found.extend(self.definitions(name, filter).await?);
+        }
+        found.truncate(MAX_DEFINITIONS);
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_code_is_for_is_asked_by_its_name() {
+        for (question, expected) in [
+            ("What does Server.Start do?", vec!["Server.Start"]),
+            ("what does the function total return?", vec!["total"]),
+            ("Explain load_session", vec!["load_session"]),
+            ("What is `load` for?", vec!["load"]),
+            ("What is Redis?", vec![]),
+            ("Why does Server.Start return early?", vec![]),
+            ("What does the team do about flaky tests?", vec!["team"]),
+        ] {
+            assert_eq!(names(question), expected, "{question}");
+        }
+    }
+}

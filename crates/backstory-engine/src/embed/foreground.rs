@@ -1,0 +1,79 @@
+//! Work in the background gives way to whoever waits for an answer.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// How long a piece of background work waits at most, so that it goes on however busy a server is.
+const MAX_WAIT: Duration = Duration::from_millis(500);
+
+/// Who waits for an answer now. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Foreground(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    waiting: Mutex<usize>,
+    quiet: Condvar,
+}
+
+impl Foreground {
+    /// Somebody waits for an answer, until that is dropped.
+    pub(crate) fn enter(&self) -> Answering {
+        *self.waiting() += 1;
+        Answering(self.clone())
+    }
+
+    /// Waits until nobody waits for an answer, but not for ever. Blocks the thread.
+    pub(super) fn give_way(&self) {
+        let waiting = self.waiting();
+        // Whether in time or not, what it guards is a number.
+        drop(self.0.quiet.wait_timeout_while(waiting, MAX_WAIT, |waiting| *waiting > 0));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, usize> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody waits for an answer.
+pub struct Answering(Foreground);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting();
+        *waiting = waiting.saturating_sub(1);
+        if *waiting == 0 {
+            self.0.0.quiet.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn work_waits_while_somebody_waits_for_an_answer_but_not_for_ever() {
+        let foreground = Foreground::default();
+        let begun = Instant::now();
+        foreground.give_way();
+        assert!(begun.elapsed() < MAX_WAIT, "nobody waits");
+
+        let answering = foreground.enter();
+        let begun = Instant::now();
+        foreground.give_way();
+        assert!(begun.elapsed() >= MAX_WAIT);
+
+        let other = foreground.clone();
+        let worker = std::thread::spawn(move || other.give_way());
+        drop(answering);
+        worker.join().unwrap();
+        let begun = Instant::now();
+        foreground.give_way();
+        assert!(begun.elapsed() < MAX_WAIT, "the answer was given");
+    }
+}

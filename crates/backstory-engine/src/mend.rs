@@ -1,0 +1,129 @@
+//! A projection that proves damaged while it is in use is made anew from the ledger, and what it was needed for is done
+//! once more. What the disk or the system refuses for want of room or descriptors is no damage.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Engine,
+    error::{Error, Result},
+    task::Reporter,
+};
+
+/// Least time between two times that one projection is made anew because it proved damaged. If it proves so again that
+/// soon, making it anew does not help.
+const REST: Duration = Duration::from_secs(60 * 60);
+
+/// The projections that were made anew since the stores were opened, because they proved damaged.
+#[derive(Default)]
+pub(crate) struct Mended {
+    last: tokio::sync::Mutex<Last>,
+    notices: Mutex<Vec<String>>,
+}
+
+/// When each was made anew.
+#[derive(Default)]
+struct Last {
+    graph: Option<Instant>,
+    index: Option<Instant>,
+}
+
+impl Engine {
+    /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
+    pub fn mended(&self) -> Vec<String> {
+        self.0.mended.notices.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a projection has proved damaged and was not made anew yet.
+    pub fn is_damaged(&self) -> bool {
+        self.graph().damage().is_some() || self.index().damage().is_some()
+    }
+
+    /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
+    ///
+    /// # Errors
+    /// One was made anew less than an hour ago, or cannot be.
+    pub async fn mend(&self) -> Result<()> {
+        if !self.is_damaged() {
+            return Ok(());
+        }
+        let engine = self.for_work();
+        // A task of its own goes on when whoever asked for it has no more time.
+        tokio::spawn(async move {
+            let mut last = engine.0.mended.last.lock().await;
+            match engine.mend_once(&mut last).await {
+                // The graph's links are found with the index, which may prove damaged then.
+                Err(error) if engine.index().damage().is_some() => {
+                    tracing::debug!(%error, "the other projection proved damaged too");
+                    engine.mend_once(&mut last).await
+                }
+                done => done,
+            }
+        })
+        .await?
+    }
+
+    async fn mend_once(&self, last: &mut Last) -> Result<()> {
+        let reason = self.index().damage().map(str::to_owned);
+        if let Some(reason) = reason {
+            rested("index", &reason, last.index)?;
+            last.index = Some(Instant::now());
+            self.rebuild_index(&Reporter::silent()).await?;
+            self.note_mended("index", &reason);
+        }
+        let reason = self.graph().damage().map(str::to_owned);
+        if let Some(reason) = reason {
+            rested("graph", &reason, last.graph)?;
+            self.rebuild_graph(&Reporter::silent()).await?;
+            last.graph = Some(Instant::now());
+            self.note_mended("graph", &reason);
+        }
+        Ok(())
+    }
+
+    /// Makes projections anew in the background if they proved damaged.
+    pub fn mend_soon(&self) {
+        if self.is_damaged() {
+            let engine = self.clone();
+            tokio::spawn(async move {
+                if let Err(error) = engine.mend().await {
+                    tracing::error!(%error, "a damaged projection was not made anew");
+                }
+            });
+        }
+    }
+
+    /// Does a step that reads or writes projections; if one of them proves damaged, makes it anew and does the step once
+    /// more. The step may be repeated at any time; whoever calls does not keep others from projecting.
+    pub(crate) async fn repeating<T, F>(&self, step: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        match Box::pin(step()).await {
+            Err(error) if self.is_damaged() => {
+                tracing::debug!(%error, "a projection proved damaged");
+                self.mend().await?;
+                Box::pin(step()).await
+            }
+            done => done,
+        }
+    }
+
+    fn note_mended(&self, name: &str, reason: &str) {
+        let notice = format!("the {name} was damaged and was made anew from the ledger: {reason}");
+        tracing::info!(notice, "mended");
+        self.0.mended.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+    }
+}
+
+fn rested(name: &str, reason: &str, last: Option<Instant>) -> Result<()> {
+    if last.is_none_or(|last| last.elapsed() > REST) {
+        return Ok(());
+    }
+    Err(Error::internal(format!(
+        "the {name} proved damaged again ({reason}) although it was made anew from the ledger; look whether the disk is \
+         sound, then run 'backstory rebuild {name}'"
+    )))
+}

@@ -1,0 +1,113 @@
+//! What forges sent and cannot be read. A sync puts it aside before it is stored; what an older version stored, or what only
+//! an older version could read, is put aside when it is met. Either way nothing else waits for it, and the next sync asks
+//! for it again.
+
+use backstory_model::entity::{Item, ItemKind};
+use backstory_sources::forge::{self, PARSERS};
+use backstory_store::ledger::{PutAside, Quarantined, StoredItem};
+use jiff::Timestamp;
+
+use crate::{Engine, error::Result};
+
+/// Most items in quarantine that are named at once.
+pub const MAX_NAMED: usize = 100;
+/// Items that are looked at at once.
+const BATCH: usize = 1000;
+/// What forges send.
+const OF_FORGES: [ItemKind; 7] = [
+    ItemKind::Project,
+    ItemKind::Person,
+    ItemKind::Label,
+    ItemKind::Milestone,
+    ItemKind::Issue,
+    ItemKind::MergeRequest,
+    ItemKind::Discussion,
+];
+
+/// What is in quarantine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quarantine {
+    /// How many items.
+    pub count: u64,
+    /// The first of them, by project, kind and key.
+    pub items: Vec<Quarantined>,
+}
+
+/// How people call something that was put aside: `acme/shop#12`, `label bug of acme/shop`.
+pub fn reference(of: &PutAside) -> String {
+    let PutAside { project, kind, key, .. } = of;
+    match kind {
+        ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => format!("{project}{key}"),
+        ItemKind::Project => project.clone(),
+        kind if project.is_empty() => format!("{} {key}", kind.as_str()),
+        kind => format!("{} {key} of {project}", kind.as_str()),
+    }
+}
+
+impl Engine {
+    /// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
+    /// quarantine.
+    pub(crate) fn readable(&self, stored: &StoredItem) -> Option<Item> {
+        self.parse(stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()
+    }
+
+    /// What is wrong with an item that a forge sent and that is stored all the same.
+    pub(crate) fn fault_of(&self, stored: &StoredItem) -> Option<PutAside> {
+        let payload = stored.payload.as_deref().filter(|_| OF_FORGES.contains(&stored.kind))?;
+        let (field, reason) = match (serde_json::from_slice(payload), self.origin(&stored.project)) {
+            (Err(_), _) => (String::new(), "is not JSON".to_owned()),
+            // Then it is the project that must be read first.
+            (_, Err(_)) => return None,
+            (Ok(json), Ok(origin)) => {
+                let wrong = match stored.kind {
+                    ItemKind::Project => forge::parse_project(origin.forge, &stored.project, &json).err()?,
+                    kind => forge::parse(kind, &origin, &stored.key, &json).err()?,
+                };
+                (wrong.field, wrong.reason)
+            }
+        };
+        let StoredItem { project, kind, key, thread, confidential, .. } = stored.clone();
+        Some(PutAside { project, kind, key, thread, field, reason, confidential })
+    }
+
+    /// Puts aside what is stored and cannot be read.
+    pub(crate) fn put_faults_aside(&self, stored: &[StoredItem]) -> Result<u64> {
+        let faults: Vec<PutAside> = stored.iter().filter_map(|stored| self.fault_of(stored)).collect();
+        if !faults.is_empty() {
+            self.ledger().put_aside(&faults, Timestamp::now())?;
+        }
+        Ok(faults.len() as u64)
+    }
+
+    /// Looks, once for each version of the parsers, whether everything that is stored can be read.
+    pub(crate) async fn look_at_stored(&self) -> Result<()> {
+        let engine = self.for_work();
+        let found = self.blocking(move || engine.look_at_all_stored()).await?;
+        if found > 0 {
+            self.notice(format!(
+                "{found} stored items cannot be read and are left out; 'backstory status' names them, the next sync asks \
+                 for them again"
+            ));
+        }
+        Ok(())
+    }
+
+    fn look_at_all_stored(&self) -> Result<u64> {
+        let ledger = self.ledger();
+        if ledger.parsers()? >= PARSERS {
+            return Ok(0);
+        }
+        let mut found = 0;
+        for (project, kind) in ledger.counts()?.into_keys().filter(|(_, kind)| OF_FORGES.contains(kind)) {
+            let mut after = None;
+            loop {
+                let items = ledger.items_in(&project, kind, after.as_deref(), BATCH)?;
+                let Some(last) = items.last() else { break };
+                after = Some(last.key.clone());
+                found += self.put_faults_aside(&items)?;
+            }
+        }
+        ledger.note_parsers(PARSERS)?;
+        Ok(found)
+    }
+}

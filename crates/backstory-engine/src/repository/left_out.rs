@@ -1,0 +1,111 @@
+//! What of a repository could not be read, or is too large to be: left out, counted and named.
+
+use backstory_model::commit::{RepoPath, Sha};
+use backstory_sources::git::objects::Listing;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    counted::Counted,
+    sync::{Summary, Work},
+};
+use crate::{Engine, error::Result};
+
+/// Names of it in the ledger.
+const COMMITS: &str = "left_out_commits";
+const FILES: &str = "left_out_files";
+/// Most commits that are named.
+const MAX_NAMED: usize = 3;
+/// Hex digits of an object name that are shown.
+const SHORT: usize = 8;
+
+/// Commits of which not everything is known.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct Commits {
+    count: u64,
+    /// The first of them, with the reason.
+    first: Vec<(Timestamp, Sha, String)>,
+}
+
+impl Commits {
+    fn add(&mut self, summary: &Summary) {
+        let Some(reason) = &summary.incomplete else { return };
+        self.count += 1;
+        self.first.push((summary.at, summary.sha, reason.clone()));
+        self.first.sort();
+        self.first.truncate(MAX_NAMED);
+    }
+}
+
+/// Directories and files that are not among those at the head.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct Files {
+    count: u64,
+    /// The first of them.
+    first: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Notes what is left out of commits.
+    pub(super) fn left_out_of_commits(
+        &self,
+        counted: &Counted<'_>,
+        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    ) -> Result<()> {
+        self.engine.sum(self.project, COMMITS, counted, all, Commits::default(), Commits::add)?;
+        Ok(())
+    }
+
+    /// Notes what is left out of the files at the head.
+    pub(super) fn left_out_of_head(&self, listing: &Listing) -> Result<()> {
+        let name = |path: &RepoPath| self.engine.redactor().redact(path.as_str()).0.into_owned();
+        let files = Files { count: listing.left_out, first: listing.named.iter().map(name).collect() };
+        let state = serde_json::to_vec(&files).unwrap_or_default();
+        Ok(self.engine.ledger().put_derived(self.project, FILES, &state)?)
+    }
+}
+
+impl Engine {
+    /// What was left out of a repository, in sentences; empty if nothing was.
+    pub(super) fn left_out(&self, project: &str) -> Result<Vec<String>> {
+        #[derive(Deserialize)]
+        struct Sum {
+            sum: Commits,
+        }
+        let stored = |name| Ok::<_, crate::error::Error>(self.ledger().derived(project, name)?.unwrap_or_default());
+        // What cannot be read is written again by the next sync.
+        let commits = serde_json::from_slice::<Sum>(&stored(COMMITS)?).map(|of| of.sum).unwrap_or_default();
+        let files: Files = serde_json::from_slice(&stored(FILES)?).unwrap_or_default();
+        let mut sentences = Vec::new();
+        if commits.count > 0 {
+            let named = commits.first.iter().map(|(_, sha, why)| format!("{:.SHORT$} ({why})", sha.to_string()));
+            let what = if commits.count == 1 { "of 1 commit" } else { &format!("of {} commits", commits.count) };
+            sentences.push(format!("not everything {what} is indexed: {}", listed(named, commits.count)));
+        }
+        if files.count > 0 {
+            let what = if files.count == 1 { "1 path is" } else { &format!("{} paths are", files.count) };
+            let named = files.first.iter().map(|path| shortened(path));
+            sentences.push(format!(
+                "{what} left out, too deep or unfolding to too many files: {}",
+                listed(named, files.count)
+            ));
+        }
+        Ok(sentences)
+    }
+}
+
+/// Names with how many more there are.
+fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
+    let names: Vec<String> = names.collect();
+    let more = count.saturating_sub(names.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+fn shortened(path: &str) -> String {
+    const SHOWN: usize = 60;
+    match path.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}\u{2026}", &path[..end]),
+        None => path.to_owned(),
+    }
+}

@@ -1,0 +1,113 @@
+//! Definitions of the code that a query names.
+
+use std::sync::LazyLock;
+
+use backstory_model::{
+    filter::{DocumentKind, Filter},
+    id::NodeId,
+};
+use regex::Regex;
+
+use super::candidates::is_excluded;
+use crate::{Engine, error::Result};
+
+/// Names of a text that are looked up.
+const MAX_NAMES: usize = 3;
+/// Definitions of one name.
+const MAX_DEFINITIONS: usize = 5;
+/// Code that text search finds by a name, among which its definitions are.
+const LOOKED_AT: usize = 50;
+/// Longest name, in bytes.
+const MAX_NAME: usize = 200;
+
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"`?[A-Za-z_$][A-Za-z0-9_$]*(?:(?:\.|::|#|->)[A-Za-z_$~][A-Za-z0-9_$]*)*(?:\(\))?`?")
+        .expect("the pattern is constant")
+});
+
+/// Names of a text that look like those of code, without what marks them: `load_session`, `Server.start`, `parse()`.
+pub(crate) fn symbols(text: &str) -> Vec<&str> {
+    let looks_like_code = |name: &&str| {
+        let has_inner_capital =
+            name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+        name.starts_with('`') || name.contains(['_', '#', ':', '.', '>', '(']) || has_inner_capital
+    };
+    let found = NAME.find_iter(text).map(|found| found.as_str()).filter(looks_like_code).map(bare);
+    found.filter(|name| (2..=MAX_NAME).contains(&name.len())).take(MAX_NAMES).collect()
+}
+
+/// The name if a text is nothing but one that looks like code.
+pub(super) fn only_symbol(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let is_whole = NAME.find(text).is_some_and(|found| found.len() == text.len());
+    symbols(text).into_iter().next().filter(|_| is_whole)
+}
+
+fn bare(name: &str) -> &str {
+    name.trim_matches('`').trim_end_matches("()")
+}
+
+/// Whether an entity has this name, whole or without what it stands in.
+fn is_called(entity: &str, name: &str) -> bool {
+    // The second one of a name in a file ends in `~2`.
+    let entity =
+        entity.rsplit_once('~').filter(|(_, count)| count.parse::<u32>().is_ok()).map_or(entity, |(own, _)| own);
+    entity.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with(['.', ':']))
+}
+
+/// A definition of code.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    /// Its reference.
+    pub(crate) id: String,
+    /// That of its file.
+    pub(crate) file: String,
+}
+
+impl Engine {
+    /// The definitions of a name, of those that a filter does not leave out; those with the whole name first.
+    pub(crate) async fn definitions(&self, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
+        let within = Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), ..Filter::default() };
+        let index = self.index();
+        let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
+        let own = own.replace("->", ".");
+        let hits = index.lexical(&own, &within, LOOKED_AT).await?;
+        let facts = index.facts(hits.iter().map(|hit| hit.document.as_str()));
+        let mut found: Vec<(bool, Definition)> = Vec::new();
+        for hit in &hits {
+            let id = hit.document.as_str();
+            let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(id)) else {
+                continue;
+            };
+            let is_it = is_called(&entity, &own) && path.is_none_or(|path| at.ends_with(path));
+            if is_it && !is_excluded(filter, id, facts) {
+                let definition = Definition { id: id.to_owned(), file: facts.thread.to_string() };
+                found.push((entity != own, definition));
+            }
+        }
+        // Of equal ones in the order in which they were found.
+        found.sort_by_key(|(is_part, _)| *is_part);
+        Ok(found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_code_are_told_from_words() {
+        assert_eq!(symbols("where is load_session implemented, and Server.start?"), ["load_session", "Server.start"]);
+        assert_eq!(symbols("what does `total` do, parse() or getUser"), ["total", "parse", "getUser"]);
+        assert!(symbols("Why did we choose Redis over memcached?").is_empty());
+        assert_eq!(only_symbol(" secp256k1_ecmult "), Some("secp256k1_ecmult"));
+        assert_eq!(only_symbol("std::mem::take()"), Some("std::mem::take"));
+        assert_eq!((only_symbol("redis"), only_symbol("load_session fails")), (None, None));
+    }
+
+    #[test]
+    fn an_entity_is_called_by_its_name_or_its_last_part() {
+        assert!(is_called("Server.start", "start") && is_called("auth::login~2", "login") && is_called("run", "run"));
+        assert!(!is_called("Server.restart", "start") && !is_called("start_all", "start"));
+    }
+}

@@ -1,0 +1,135 @@
+//! Lines of many commits: which of the merge requests behind them say most about the lines.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use backstory_model::{
+    commit::Sha,
+    edge::Edge,
+    id::{NodeId, ThreadId},
+};
+use backstory_store::graph::Direction;
+
+use super::{Trace, chain::Words, lines::Written};
+use crate::{Engine, error::Result};
+
+/// Commits and merge requests that are told of lines that come from more.
+pub(super) const MAX_TRACED: usize = 3;
+/// Commits whose merge requests are looked up, those with most lines.
+const MAX_COMMITS: usize = 500;
+/// Merge requests whose discussions are read: those with most comments on the file, then those with most lines.
+const MAX_READ: usize = 40;
+
+/// A merge request that brought lines.
+#[derive(Default)]
+struct Request {
+    /// How many.
+    lines: u32,
+    /// The commits that wrote them, those with most lines first.
+    commits: Vec<Sha>,
+    /// Comments on the file, under any of the names that it had when the lines were written.
+    comments: usize,
+    /// What its discussions say of the lines.
+    told: Told,
+}
+
+/// How much the discussions of a merge request say of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Told {
+    /// Discussions on the lines or next to them.
+    pub(super) on_lines: usize,
+    /// Other discussions on the file that say something.
+    pub(super) on_file: usize,
+    /// Discussions elsewhere that name the symbol.
+    pub(super) names_symbol: usize,
+}
+
+impl Engine {
+    /// Goes on from the merge requests whose discussions say most about the lines, then from the commits that wrote most
+    /// of them, and says how many were looked at.
+    pub(super) fn follow_many(&self, written: &Written<'_>, words: &Words, trace: &mut Trace) -> Result<()> {
+        let (mut requests, alone) = self.requests_of(written)?;
+        self.count_comments(written.project, trace, &mut requests)?;
+        let mut ranked: Vec<(ThreadId, Request)> = requests.into_iter().collect();
+        ranked.sort_by_key(|(_, request)| Reverse((request.comments, request.lines)));
+        for (id, request) in ranked.iter_mut().take(MAX_READ) {
+            request.told = self.told_of(id, &trace.origins_of(&request.commits), words)?;
+        }
+        ranked.sort_by_key(|(_, request)| Reverse((request.told, request.lines)));
+        trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
+        let mut followed = 0;
+        // A request whose discussions say nothing of the lines is as good as its commit.
+        for (_, request) in ranked.iter().filter(|(_, request)| request.told > Told::default()).take(MAX_TRACED) {
+            let Some((first, others)) = request.commits.split_first() else { continue };
+            self.follow_writer(written, *first, others, words, trace)?;
+            followed += 1;
+        }
+        for (_, commit) in &written.commits {
+            if followed == MAX_TRACED {
+                break;
+            }
+            let is_told = ranked.iter().any(|(_, of)| of.told > Told::default() && of.commits.contains(commit));
+            if !is_told {
+                self.follow_writer(written, *commit, &[], words, trace)?;
+                followed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The merge requests that brought the commits, and how many commits came with none.
+    fn requests_of(&self, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
+        let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
+        let mut alone = 0;
+        for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {
+            let carriers = self.carriers(written.project, *commit)?;
+            let Some(carrier) = carriers.into_iter().next() else {
+                alone += 1;
+                continue;
+            };
+            let request = requests.entry(carrier.id).or_default();
+            request.lines += lines;
+            request.commits.push(*commit);
+        }
+        Ok((requests, alone))
+    }
+
+    /// Counts the comments of each request on the file.
+    fn count_comments(&self, project: &str, trace: &Trace, requests: &mut BTreeMap<ThreadId, Request>) -> Result<()> {
+        let then = trace.origins.iter().map(|origin| origin.path.as_str());
+        let paths: BTreeSet<&str> = then.chain(trace.path.as_deref()).collect();
+        let mut comments: BTreeMap<ThreadId, usize> = BTreeMap::new();
+        for path in paths {
+            for end in self.graph().edges(&NodeId::file(project, path), Direction::In, Some(Edge::CommentsOn))? {
+                if let NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. } = end.other {
+                    *comments.entry(thread).or_default() += 1;
+                }
+            }
+        }
+        for (id, request) in requests {
+            request.comments = comments.get(id).copied().unwrap_or(0);
+        }
+        Ok(())
+    }
+}
+
+/// What was looked at, as a sentence.
+fn looked_at(commits: usize, requests: usize, alone: usize) -> String {
+    let seen = commits.min(MAX_COMMITS);
+    let of_all = if seen < commits { format!("{seen} of the {commits}") } else { format!("all {commits}") };
+    let requests = match requests {
+        1 => "1 merge request".to_owned(),
+        many => format!("{many} merge requests"),
+    };
+    let without = match alone {
+        0 => String::new(),
+        1 => ", and 1 commit came with none".to_owned(),
+        many => format!(", and {many} commits came with none"),
+    };
+    format!(
+        "the lines come from {commits} commits; {of_all} commits and their {requests} were looked at{without}; shown are \
+         those whose discussions say most about the lines, then those with most lines"
+    )
+}

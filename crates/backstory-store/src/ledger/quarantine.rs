@@ -1,0 +1,303 @@
+//! What a forge sent and cannot be read: which item, which field and why, so that somebody can be told and it can be tried
+//! again. The payload itself is not kept.
+
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+
+use backstory_model::entity::ItemKind;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+
+use super::{
+    Ledger, LedgerError, NewItem, Page, StoredItem, Subject,
+    commit::upsert,
+    erase::is_kept_out,
+    row::{COLUMNS, raw, unpack},
+    time,
+};
+
+/// Most items of a project that are put aside.
+pub const MAX_QUARANTINED: u64 = 10_000;
+/// Longest path of a field and longest reason, in characters.
+const MAX_TEXT: usize = 200;
+
+/// Something that cannot be read and is to be put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutAside {
+    /// Full path of the project that it came with; also of people.
+    pub project: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// Its key, with `?` in the place of what cannot be told.
+    pub key: String,
+    /// Key of the issue or merge request that it came with.
+    pub thread: Option<String>,
+    /// Path of the field that is wrong; empty for all of it.
+    pub field: String,
+    /// What is wrong with it, without its value; the first 200 characters are kept.
+    pub reason: String,
+    /// Whether only some may see it.
+    pub confidential: bool,
+}
+
+impl PutAside {
+    /// Whether it is that item.
+    pub(super) fn is(&self, project: &str, kind: ItemKind, key: &str) -> bool {
+        self.project == project && self.kind == kind && self.key == key
+    }
+}
+
+/// Something that was put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// What it is, and what is wrong with it.
+    pub of: PutAside,
+    /// When it first could not be read.
+    pub first_seen: Timestamp,
+    /// When it was last tried.
+    pub last_tried: Timestamp,
+}
+
+/// What was read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Retried {
+    /// An issue or merge request with all that came with it: project and key.
+    Thread(String, String),
+    /// Everything of a kind that a project has.
+    Kind(String, ItemKind),
+}
+
+impl Ledger {
+    /// How many items are in quarantine, and the first of them by project, kind and key, at most `limit`.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn quarantine(&self, limit: usize) -> Result<(u64, Vec<Quarantined>), LedgerError> {
+        let connection = self.lock();
+        let shown = self.veil();
+        let count: i64 =
+            connection
+                .query_row(&format!("SELECT COUNT(*) FROM quarantine WHERE TRUE {shown}"), [], |row| row.get(0))?;
+        let sql =
+            format!("SELECT {ROW} FROM quarantine WHERE TRUE {shown} ORDER BY project, kind, key LIMIT {}", limit);
+        let rows = collect(&connection, &sql, [])?;
+        Ok((count.unsigned_abs(), rows))
+    }
+
+    /// The items of a project that are in quarantine, those first that were not tried for longest.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn quarantine_of(&self, project: &str) -> Result<Vec<Quarantined>, LedgerError> {
+        let connection = self.lock();
+        let shown = self.veil();
+        let sql = format!("SELECT {ROW} FROM quarantine WHERE project = ?1 {shown} ORDER BY last_tried, kind, key");
+        collect(&connection, &sql, [project])
+    }
+
+    /// Puts items aside that are stored and cannot be read, as far as there is room.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn put_aside(&self, items: &[PutAside], at: Timestamp) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for item in items {
+            let count = match counts.entry(&item.project) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(count(&tx, &item.project)?),
+            };
+            // The first of them tell enough; a full sync finds the others.
+            if *count < MAX_QUARANTINED {
+                put(&tx, item, at)?;
+                *count += 1;
+            }
+        }
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// Takes items of a project out of the quarantine, as kind and key.
+    ///
+    /// # Errors
+    /// Nothing is changed.
+    pub fn release(&self, project: &str, items: &[(ItemKind, String)]) -> Result<(), LedgerError> {
+        let mut connection = self.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (kind, key) in items {
+            tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?
+                .execute(params![project, kind.as_str(), key])?;
+        }
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// By which version of the parsers everything stored was looked at; 0 for none.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn parsers(&self) -> Result<u32, LedgerError> {
+        let version = self.lock().query_row("SELECT version FROM parsers", [], |row| row.get(0)).optional()?;
+        Ok(version.unwrap_or(0))
+    }
+
+    /// Notes that everything stored was looked at by a version of the parsers.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn note_parsers(&self, version: u32) -> Result<(), LedgerError> {
+        self.lock().execute(
+            "INSERT INTO parsers (id, version) VALUES (1, ?1) ON CONFLICT DO UPDATE SET version = excluded.version",
+            [version],
+        )?;
+        Ok(())
+    }
+}
+
+/// Columns of a row.
+const ROW: &str = "project, kind, key, thread, field, reason, confidential, first_seen, last_tried";
+
+fn collect(connection: &Connection, sql: &str, bounds: impl rusqlite::Params) -> Result<Vec<Quarantined>, LedgerError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(bounds, quarantined)?;
+    Ok(rows.filter_map(Result::transpose).collect::<Result<_, _>>()?)
+}
+
+/// `None` for a kind that only a newer program knows.
+fn quarantined(row: &Row<'_>) -> rusqlite::Result<Option<Quarantined>> {
+    let Some(kind) = ItemKind::from_name(&row.get::<_, String>(1)?) else { return Ok(None) };
+    let of = PutAside {
+        project: row.get(0)?,
+        kind,
+        key: row.get(2)?,
+        thread: row.get(3)?,
+        field: row.get(4)?,
+        reason: row.get(5)?,
+        confidential: row.get(6)?,
+    };
+    Ok(Some(Quarantined { of, first_seen: time(row.get(7)?), last_tried: time(row.get(8)?) }))
+}
+
+/// Puts aside what of a page cannot be read, and takes out what was put aside before and is read now or is no more.
+pub(super) fn take_in(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerError> {
+    for retried in &page.retried {
+        let (project, column, value) = match retried {
+            Retried::Thread(project, thread) => (project, "thread", thread.as_str()),
+            Retried::Kind(project, kind) => (project, "kind", kind.as_str()),
+        };
+        let known: Vec<(String, String)> = tx
+            .prepare_cached(&format!("SELECT kind, key FROM quarantine WHERE project = ?1 AND {column} = ?2"))?
+            .query_map([project.as_str(), value], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (kind, key) in known {
+            let is_again =
+                page.put_aside.iter().any(|of| of.project == *project && of.kind.as_str() == kind && of.key == key);
+            if !is_again {
+                tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?
+                    .execute(params![project, kind, key])?;
+            }
+        }
+    }
+    for of in &page.put_aside {
+        if !is_kept_out(tx, &of.project, of.thread.as_deref())? {
+            if of.confidential {
+                hide(tx, of)?;
+            }
+            put(tx, of, page.fetched_at)?;
+        }
+    }
+    let projects: BTreeSet<&str> = page.put_aside.iter().map(|of| of.project.as_str()).collect();
+    for project in projects {
+        if count(tx, project)? > MAX_QUARANTINED {
+            return Err(LedgerError::Quarantine { project: project.to_owned(), most: MAX_QUARANTINED });
+        }
+    }
+    Ok(())
+}
+
+fn put(tx: &Transaction<'_>, of: &PutAside, at: Timestamp) -> Result<(), LedgerError> {
+    let short = |text: &str| text.chars().take(MAX_TEXT).collect::<String>();
+    tx.prepare_cached(
+        "INSERT INTO quarantine (project, kind, key, thread, field, reason, confidential, first_seen, last_tried)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
+         ON CONFLICT DO UPDATE SET thread = excluded.thread, field = excluded.field, reason = excluded.reason,
+            confidential = excluded.confidential, last_tried = excluded.last_tried",
+    )?
+    .execute(params![
+        of.project,
+        of.kind.as_str(),
+        short(&of.key),
+        of.thread,
+        short(&of.field),
+        short(&of.reason),
+        of.confidential,
+        at.as_millisecond()
+    ])?;
+    Ok(())
+}
+
+fn count(tx: &Transaction<'_>, project: &str) -> Result<u64, LedgerError> {
+    let count: i64 = tx
+        .prepare_cached("SELECT COUNT(*) FROM quarantine WHERE project = ?1")?
+        .query_row([project], |row| row.get(0))?;
+    Ok(count.unsigned_abs())
+}
+
+/// What came as confidential and cannot be read is confidential all the same in the state that is stored: an issue with
+/// all its discussions.
+fn hide(tx: &Transaction<'_>, of: &PutAside) -> Result<(), LedgerError> {
+    let is_thread = matches!(of.kind, ItemKind::Issue | ItemKind::MergeRequest);
+    let stored: Vec<(StoredItem, Option<String>)> = tx
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, secrets FROM items WHERE project = ?1 AND payload IS NOT NULL AND NOT confidential
+                AND (kind = ?2 AND key = ?3 OR ?4 AND thread = ?3)"
+        ))?
+        .query_map(params![of.project, of.kind.as_str(), of.key, is_thread], |row| {
+            Ok((raw(row)?, row.get::<_, Option<String>>("secrets")?))
+        })?
+        .map(|row| {
+            let (stored, secrets) = row?;
+            Ok((unpack(stored)?, secrets))
+        })
+        .collect::<Result<_, LedgerError>>()?;
+    for (stored, secrets) in stored {
+        let StoredItem { project, kind, key, thread, updated_at, fetched_at, payload, .. } = stored;
+        let secrets = secrets.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+        let payload = payload.unwrap_or_default();
+        let item = NewItem { project, kind, key, thread, updated_at, secrets, confidential: true, payload };
+        upsert(tx, &item, fetched_at)?;
+    }
+    Ok(())
+}
+
+/// Takes an item out that is read now. People are put aside with the project that they came with.
+pub(super) fn release(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+    if kind == ItemKind::Person {
+        tx.prepare_cached("DELETE FROM quarantine WHERE kind = ?1 AND key = ?2")?.execute([kind.as_str(), key])?;
+    } else {
+        tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND kind = ?2 AND key = ?3")?.execute(params![
+            project,
+            kind.as_str(),
+            key
+        ])?;
+    }
+    Ok(())
+}
+
+/// Takes out what there is of an item that is gone.
+pub(super) fn let_go(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+    release(tx, project, kind, key)?;
+    if matches!(kind, ItemKind::Issue | ItemKind::MergeRequest) {
+        tx.prepare_cached("DELETE FROM quarantine WHERE project = ?1 AND thread = ?2")?.execute([project, key])?;
+    }
+    Ok(())
+}
+
+/// Takes out what there is of something that is forgotten.
+pub(super) fn forget(tx: &Transaction<'_>, subject: &Subject) -> Result<(), LedgerError> {
+    tx.execute(
+        "DELETE FROM quarantine WHERE project = ?1 AND (?2 IS NULL OR thread = ?2)",
+        params![subject.project(), subject.thread()],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,357 @@
+//! The connections of the server. Whoever has shown nothing yet can open as many as they like, so their number is
+//! limited, in all and for each address, and when there is no room the one that has been silent longest gives way. What
+//! is being answered never does.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{IpAddr, Ipv6Addr},
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use axum::Router;
+use hyper::{body::Incoming, rt, server::conn::http1, service::Service as _};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use rustix::process::{Resource, getrlimit};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Notify, watch},
+    time::Sleep,
+};
+
+use super::until;
+
+/// Most connections at a time, unless half of the descriptors that the process may have are fewer.
+const MAX_CONNECTIONS: usize = 1024;
+/// Most connections at a time of one address that is not this machine's, unless half of all are fewer.
+const MAX_PER_ADDRESS: usize = 128;
+/// How long the headers of a request may take to arrive, from the first byte or from the end of the request before.
+const HEADER_TIME: Duration = Duration::from_secs(20);
+/// Most bytes of a request's headers.
+const MAX_HEADERS: usize = 32 << 10;
+/// How long a client may take none of the bytes that are ready for it.
+const WRITE_TIME: Duration = Duration::from_secs(30);
+/// How long a connection is safe from giving way after it was opened or was last answered: a request may be on its way.
+const SAFE: Duration = Duration::from_millis(250);
+/// Time between two looks for room when nothing says that there is some.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long to wait when the system has no descriptor or memory for a connection.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What a connection is told that there is no room for.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 2\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    all: usize,
+    per_address: usize,
+}
+
+impl Limits {
+    /// Those of this process: the other half of its descriptors is for the stores and what they start.
+    fn of_process() -> Self {
+        let descriptors = getrlimit(Resource::Nofile)
+            .current
+            .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let all = (descriptors / 2).clamp(2, MAX_CONNECTIONS);
+        Self { all, per_address: MAX_PER_ADDRESS.min(all / 2) }
+    }
+}
+
+/// A connection, as requests that come over it know it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    caller: IpAddr,
+    activity: Mutex<Activity>,
+    /// Told when it must give way.
+    give_way: Notify,
+}
+
+#[derive(Debug)]
+struct Activity {
+    /// Requests that are being answered, or a WebSocket.
+    working: usize,
+    /// When it was opened or last answered.
+    last: Instant,
+    /// Whether it was told to give way.
+    leaving: bool,
+}
+
+impl Connection {
+    fn new(caller: IpAddr) -> Arc<Self> {
+        let activity = Activity { working: 0, last: Instant::now(), leaving: false };
+        Arc::new(Self { caller, activity: Mutex::new(activity), give_way: Notify::new() })
+    }
+
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is at the other end, as far as the network tells.
+    pub(super) fn caller(&self) -> IpAddr {
+        self.caller
+    }
+
+    /// Keeps the connection from giving way while something is done for it.
+    pub(super) fn working(self: &Arc<Self>) -> Working {
+        self.activity().working += 1;
+        Working(self.clone())
+    }
+
+    /// Since when it may give way, if it may.
+    fn silent_since(&self, now: Instant) -> Option<Instant> {
+        let activity = self.activity();
+        let may = activity.working == 0 && !activity.leaving && now.duration_since(activity.last) >= SAFE;
+        may.then_some(activity.last)
+    }
+}
+
+/// Something that is done for a connection.
+pub(super) struct Working(Arc<Connection>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let mut activity = self.0.activity();
+        activity.working -= 1;
+        activity.last = Instant::now();
+    }
+}
+
+/// Who an address stands for: one that has IPv6 has as many addresses as it likes below its network.
+fn caller(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        address => address,
+    }
+}
+
+/// All connections that are open.
+#[derive(Debug)]
+struct Connections {
+    limits: Limits,
+    open: Mutex<Open>,
+    /// Told when one is closed.
+    closed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    last_id: u64,
+    by_id: BTreeMap<u64, Arc<Connection>>,
+}
+
+impl Open {
+    fn staying(&self, caller: Option<IpAddr>) -> usize {
+        let counts = |of: &&Arc<Connection>| caller.is_none_or(|caller| of.caller == caller) && !of.activity().leaving;
+        self.by_id.values().filter(counts).count()
+    }
+
+    /// Tells the connection that has been silent longest to give way; false if none may.
+    fn make_room(&self, caller: Option<IpAddr>) -> bool {
+        let now = Instant::now();
+        let concerned = self.by_id.values().filter(|of| caller.is_none_or(|caller| of.caller == caller));
+        let silent = concerned.filter_map(|of| Some((of.silent_since(now)?, of))).min_by_key(|(since, _)| *since);
+        let Some((_, connection)) = silent else { return false };
+        connection.activity().leaving = true;
+        connection.give_way.notify_one();
+        true
+    }
+}
+
+impl Connections {
+    fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self { limits, open: Mutex::default(), closed: Notify::new() })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is room for one more.
+    async fn room(&self) {
+        loop {
+            let closed = self.closed.notified();
+            {
+                let open = self.open();
+                if open.by_id.len() < self.limits.all {
+                    return;
+                }
+                if open.staying(None) >= self.limits.all {
+                    open.make_room(None);
+                }
+            }
+            // What nobody told of: one was answered and is silent from now on.
+            let _ = tokio::time::timeout(LOOK, closed).await;
+        }
+    }
+
+    /// Room for a connection, unless its address has too many.
+    fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Slot> {
+        let caller = caller(address);
+        let mut open = self.open();
+        let is_full = !caller.is_loopback() && open.staying(Some(caller)) >= self.limits.per_address;
+        if is_full && !open.make_room(Some(caller)) {
+            return None;
+        }
+        open.last_id += 1;
+        let (id, connection) = (open.last_id, Connection::new(caller));
+        open.by_id.insert(id, connection.clone());
+        Some(Slot { id, connection, connections: self.clone() })
+    }
+
+    /// Done when none is open any more.
+    async fn all_closed(&self) {
+        loop {
+            let closed = self.closed.notified();
+            if self.open().by_id.is_empty() {
+                return;
+            }
+            let _ = tokio::time::timeout(LOOK, closed).await;
+        }
+    }
+}
+
+/// The room of a connection, as long as its descriptor is open.
+#[derive(Debug)]
+struct Slot {
+    id: u64,
+    connection: Arc<Connection>,
+    connections: Arc<Connections>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.connections.open().by_id.remove(&self.id);
+        self.connections.closed.notify_one();
+    }
+}
+
+/// The bytes of a connection. Whoever does not take them is not waited for.
+struct Stream {
+    stream: TokioIo<TcpStream>,
+    /// Runs while there are bytes that the client does not take.
+    stalled: Option<Pin<Box<Sleep>>>,
+    _slot: Slot,
+}
+
+impl Stream {
+    fn unless_stalled<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_TIME)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl rt::Read for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: rt::ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl rt::Write for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.unless_stalled(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
+        self.unless_stalled(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// Answers connections until the server is stopped, then waits until the last one is closed.
+pub(super) async fn serve(listener: TcpListener, router: Router, stopped: watch::Receiver<bool>) {
+    let connections = Connections::new(Limits::of_process());
+    loop {
+        let next = async {
+            connections.room().await;
+            listener.accept().await
+        };
+        let accepted = tokio::select! {
+            () = until(stopped.clone()) => break,
+            accepted = next => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => match connections.admit(peer.ip()) {
+                Some(slot) => drop(tokio::spawn(answer(stream, slot, router.clone(), stopped.clone()))),
+                None => refuse(&stream),
+            },
+            // The client has left already.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                tracing::warn!(%error, "no connection can be accepted for now");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.all_closed().await;
+}
+
+/// Says that there is no room, if that can be said at once.
+fn refuse(stream: &TcpStream) {
+    if let Err(error) = stream.try_write(FULL) {
+        tracing::debug!(%error, "a connection was closed, as its address has too many");
+    }
+}
+
+async fn answer(stream: TcpStream, slot: Slot, router: Router, stopped: watch::Receiver<bool>) {
+    // Answers are whole when they are sent: nothing is gained by waiting for more.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection may be slow");
+    }
+    let (connection, known) = (slot.connection.clone(), slot.connection.clone());
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(known.clone());
+        router.call(request)
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(MAX_HEADERS);
+    let stream = Stream { stream: TokioIo::new(stream), stalled: None, _slot: slot };
+    let mut served = pin!(http.serve_connection(stream, service).with_upgrades());
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = connection.give_way.notified() => Ok(()),
+        () = until(stopped) => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+}

@@ -1,0 +1,80 @@
+//! A command that has the stores answers other commands meanwhile, as a server does, but at an address that only those
+//! find who can read the data directory. It takes no webhooks and does no scheduled work.
+
+use std::{cell::RefCell, net::Ipv4Addr, rc::Rc, time::Duration};
+
+use backstory_engine::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    model::sight::Sight,
+};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+use crate::{
+    data_dir::{DataDir, Role, SCHEME},
+    graphql::Schemas,
+    http::{self, Access, Token},
+};
+
+/// A command that ends sooner has no need to be found.
+const AFTER: Duration = Duration::from_millis(100);
+
+/// What a process has shared so far, if anything. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Share(Rc<RefCell<Option<Shared>>>);
+
+struct Shared {
+    end: watch::Sender<bool>,
+    served: JoinHandle<()>,
+}
+
+impl Share {
+    /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does not
+    /// answer.
+    pub(crate) fn begin(&self, engine: Engine, schemas: Schemas, directory: DataDir, command: &str, config: &str) {
+        let (end, ended) = watch::channel(false);
+        let (command, config) = (command.to_owned(), config.to_owned());
+        let served = tokio::spawn(async move {
+            if let Err(error) = serve(engine, schemas, directory, (&command, &config), ended).await {
+                tracing::warn!(%error, "other commands have to wait for this one");
+            }
+        });
+        *self.0.borrow_mut() = Some(Shared { end, served });
+    }
+
+    /// Is found no more, and returns when those who asked have their answers, or have waited for them long enough.
+    pub(crate) async fn end(&self) {
+        let Some(Shared { end, served }) = self.0.borrow_mut().take() else { return };
+        end.send_replace(true);
+        // It ends by itself within the time that a server takes; a bug in it is no failure of the command.
+        let _ = served.await;
+    }
+}
+
+async fn serve(
+    engine: Engine,
+    schemas: Schemas,
+    directory: DataDir,
+    (command, config): (&str, &str),
+    mut ended: watch::Receiver<bool>,
+) -> Result<()> {
+    tokio::select! {
+        () = tokio::time::sleep(AFTER) => {}
+        _ = ended.wait_for(|ended| *ended) => return Ok(()),
+    }
+    let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("no address to listen on: {error}"));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+    let url = format!("{SCHEME}{}", listener.local_addr().map_err(failed)?);
+    let announced = directory.announce(Role::Command, command, &url, config);
+    let announcement =
+        announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.message.unwrap_or_default()))?;
+    let own = announcement.secret().clone();
+    // Unlike a server that somebody started, it answers nobody without the secret.
+    let tokens = vec![Token { secret: own.clone(), sight: Sight::Confidential }];
+    let access = Access { tokens, own, webhooks: false };
+    let until_ended = async move {
+        http::until(ended).await;
+        drop(announcement);
+    };
+    http::serve(engine, schemas, listener, access, until_ended).await
+}

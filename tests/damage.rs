@@ -1,0 +1,283 @@
+//! Whatever is damaged of graph and index, the next command rebuilds it from the ledger or does not need it, and says so
+//! without a panic. What the machine lacks is no damage, and nothing is dropped for it.
+//!
+//! `BACKSTORY_DAMAGES` says how many files are damaged (24), or `all` of them in every way.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::support::{Fixture, Forge, Output, Sandbox};
+
+/// Damages unless the environment says otherwise.
+const USUAL: usize = 24;
+/// What happens to a file.
+const HOW: [&str; 4] = ["zeroed", "cut in half", "one bit flipped", "emptied"];
+/// Directories and files that are damaged: not the clones, which a sync checks, nor the lock.
+const DAMAGED: [&str; 2] = ["graph", "index"];
+/// Two of them find what they look for in the files in question.
+const COMMANDS: [&[&str]; 3] =
+    [&["search", "redis", "--project", "acme/shop"], &["ask", "Why did we choose Redis over Memcached?"], &["sync"]];
+
+#[expect(clippy::disallowed_methods, reason = "whoever tests says how long")]
+fn asked_for() -> usize {
+    let asked = std::env::var("BACKSTORY_DAMAGES").ok();
+    asked.map_or(USUAL, |asked| asked.parse().unwrap_or(usize::MAX))
+}
+
+/// A forge, a repository and what one data directory holds of them, with vectors.
+struct World {
+    forge: Forge,
+    /// Its files are read when a projection is rebuilt.
+    _repository: Fixture,
+    sandbox: Sandbox,
+    digest: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let (forge, mut repository) = (Forge::start(), Fixture::new());
+        repository
+            .write("lib.rs", "/// Sums, as the cache in Redis does.\nfn sum(a: u8, b: u8) -> u8 {\n    a + b\n}\n");
+        repository.commit("Sum\n\nSee #2.");
+        let sandbox = Sandbox::new(&forge);
+        let path = repository.path().display().to_string();
+        sandbox.run(&["add", &path, "--name", "acme/shop"]).ok();
+        sandbox.run(&["sync"]).ok();
+        sandbox.run(&["embed"]).ok();
+        let digest = sandbox.run(&["check", "--digest"]).ok().stdout;
+        Self { forge, _repository: repository, sandbox, digest }
+    }
+
+    /// A data directory that holds the same.
+    fn copy(&self) -> Sandbox {
+        let copy = Sandbox::new(&self.forge);
+        copy_all(&self.sandbox.data(), &copy.data());
+        copy
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    // Nobody else may read them, and it would be told if they might.
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_all(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+/// Files below a directory, in order.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn damage(path: &Path, how: &str, random: &mut fastrand::Rng) {
+    let mut bytes = fs::read(path).unwrap();
+    match how {
+        "zeroed" => bytes.fill(0),
+        "cut in half" => bytes.truncate(bytes.len() / 2),
+        "emptied" => bytes.clear(),
+        _ if bytes.is_empty() => {}
+        _ => {
+            let at = random.usize(..bytes.len());
+            bytes[at] ^= 1 << random.u8(..8);
+        }
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+/// No command shows a panic, whatever it reads.
+#[track_caller]
+fn quiet(output: Output, when: &str) -> Output {
+    assert!(!output.stderr.contains("panicked") && !output.stderr.contains("ran into a bug"), "{when}: {output:#?}");
+    output
+}
+
+/// Everything is as before: the commands that read and write, and the digest of the graph.
+#[track_caller]
+fn is_well(world: &World, sandbox: &Sandbox, when: &str) {
+    for args in COMMANDS {
+        let output = quiet(sandbox.run(args), when);
+        assert_eq!(output.code, 0, "{when}: {args:?}: {output:#?}");
+    }
+    let digest = quiet(sandbox.run(&["check", "--digest"]), when);
+    assert_eq!(digest.stdout, world.digest, "{when}: {digest:#?}");
+}
+
+#[test]
+fn a_damaged_file_of_a_projection_is_mended() {
+    let world = World::new();
+    let mut random = fastrand::Rng::with_seed(3);
+    let data = world.sandbox.data();
+    let mut all: Vec<(PathBuf, &str)> = Vec::new();
+    let mut manifests: Vec<(PathBuf, &str)> = Vec::new();
+    for path in DAMAGED.iter().flat_map(|name| files(&data.join(name))) {
+        let file = path.strip_prefix(&data).unwrap().to_owned();
+        all.extend(HOW.iter().map(|how| (file.clone(), *how)));
+        if file.to_str().unwrap().contains("_versions") {
+            manifests.push((file, "one bit flipped"));
+        }
+    }
+    let asked = asked_for();
+    if asked < all.len() {
+        random.shuffle(&mut all);
+        random.shuffle(&mut manifests);
+        // Lance reads manifests without a checksum.
+        all.splice(0..0, manifests.into_iter().take(asked / 3));
+        all.truncate(asked);
+    } else {
+        // One bit says little.
+        for _ in 0..10 {
+            all.extend(manifests.iter().cloned());
+        }
+    }
+    for (file, how) in &all {
+        let sandbox = world.copy();
+        damage(&sandbox.data().join(file), how, &mut random);
+        is_well(&world, &sandbox, &format!("{} {how}", file.display()));
+    }
+}
+
+#[test]
+fn a_server_rebuilds_what_proves_damaged_and_goes_on() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let server = sandbox.serve();
+    // Files that are read when they are needed; what is open stays readable.
+    for path in files(&sandbox.data().join("index")) {
+        if path.to_str().unwrap().contains("documents.lance/data") {
+            fs::write(&path, vec![0; 100]).unwrap();
+        }
+    }
+    crate::support::eventually("the index is rebuilt", || {
+        let output = quiet(sandbox.run(&["search", "redis"]), "while it serves");
+        output.code == 0 && output.stdout.contains("acme/shop")
+    });
+    drop(server);
+    is_well(&world, &sandbox, "after it was mended");
+}
+
+/// Every command says what happened and what to do, and changes nothing.
+#[test]
+fn an_empty_ledger_beside_projections_is_no_new_one() {
+    let world = World::new();
+    let backup = world.sandbox.path().join("backup.sqlite");
+    world.sandbox.run(&["backup", backup.to_str().unwrap()]).ok();
+    for how in ["removed", "emptied", "zeroed", "replaced by a new one"] {
+        let sandbox = world.copy();
+        let ledger = sandbox.data().join("ledger.sqlite");
+        match how {
+            "removed" => fs::remove_file(&ledger).unwrap(),
+            "emptied" => fs::write(&ledger, "").unwrap(),
+            "zeroed" => fs::write(&ledger, vec![0; fs::metadata(&ledger).unwrap().len() as usize]).unwrap(),
+            _ => {
+                let new = Sandbox::new(&world.forge);
+                new.run(&["status"]);
+                fs::copy(new.data().join("ledger.sqlite"), &ledger).unwrap();
+            }
+        }
+        let before = [files(&sandbox.data().join("graph")), files(&sandbox.data().join("index"))].concat().len();
+        for args in [&["search", "redis"] as &[&str], &["sync"], &["sync", "--full"], &["rebuild"]] {
+            let output = quiet(sandbox.run(args), how);
+            let said = output.error(1);
+            assert!(said.contains("ledger.sqlite is empty, but the graph and the index beside it"), "{how}: {said}");
+            assert!(said.contains("backstory restore") && said.contains("data/graph"), "{how}: {said}");
+        }
+        let after = [files(&sandbox.data().join("graph")), files(&sandbox.data().join("index"))].concat().len();
+        assert!(after >= before, "{how}: files are gone");
+        // Either way that it names leads out.
+        if how == "emptied" {
+            for name in DAMAGED {
+                fs::remove_dir_all(sandbox.data().join(name)).unwrap();
+            }
+            sandbox.run(&["sync"]).ok();
+            let issues = |of: &Sandbox| of.run(&["count", "issues"]).ok().stdout;
+            assert_eq!(issues(&sandbox), issues(&world.sandbox));
+        } else {
+            sandbox.run(&["restore", backup.to_str().unwrap()]).ok();
+            is_well(&world, &sandbox, how);
+        }
+    }
+}
+
+/// Runs a command of a shell in a data directory that is on a disk of its own, and its output; `None` if that cannot be had.
+fn on_a_small_disk(sandbox: &Sandbox, megabytes: u64, script: &str) -> Option<Output> {
+    let program = sandbox.command(&[]).get_program().to_owned();
+    let saved = sandbox.path().join("saved");
+    if !saved.exists() {
+        copy_all(&sandbox.data(), &saved);
+    }
+    let disk = format!("mount -t tmpfs -o size={megabytes}m tmpfs data || exit 99; cp -a saved/. data/; {script}");
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &disk]).arg(program);
+    command.current_dir(sandbox.path()).env_clear().stdin(Stdio::null());
+    command.envs(sandbox.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    let output = command.output().ok()?;
+    let is_refused = output.status.code() == Some(99) || String::from_utf8_lossy(&output.stderr).contains("unshare");
+    (!is_refused).then(|| sandbox.output(&output))
+}
+
+#[test]
+fn a_full_disk_can_be_read_and_nothing_is_dropped() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let size = files(&sandbox.data()).iter().map(|file| fs::metadata(file).unwrap().len() + 4096).sum::<u64>();
+    let megabytes = (size >> 20) + 8;
+    let fill = "dd if=/dev/zero of=data/full bs=4k 2>/dev/null";
+    let script = format!("{fill}; \"$0\" search redis && \"$0\" show 'acme/shop#3' && \"$0\" sync");
+    let Some(output) = on_a_small_disk(&sandbox, megabytes, &script) else { return };
+    let output = quiet(output, "full");
+    assert!(output.stdout.contains("acme/shop#3"), "{output:#?}");
+    assert!(output.stderr.contains("there is no room left on the disk"), "{output:#?}");
+    assert!(!output.stderr.contains("anew") && !output.stderr.contains("damaged"), "{output:#?}");
+    let script = format!(
+        "{fill}; \"$0\" search redis >/dev/null; \"$0\" sync >/dev/null; rm data/full; \"$0\" sync >/dev/null; \"$0\" check --digest"
+    );
+    let output = quiet(on_a_small_disk(&sandbox, megabytes + 32, &script).unwrap(), "with room again");
+    assert_eq!(output.stdout, world.digest, "{output:#?}");
+    assert!(!output.stderr.contains("anew"), "{output:#?}");
+}
+
+#[test]
+fn too_few_descriptors_are_told_and_nothing_is_dropped() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let program = sandbox.command(&[]).get_program().to_owned();
+    let limited = |descriptors: u32, args: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(&program).args(args);
+        command.current_dir(sandbox.path()).env_clear().stdin(Stdio::null());
+        command.envs(sandbox.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+        quiet(sandbox.output(&command.output().unwrap()), &format!("{descriptors} descriptors"))
+    };
+    let mut refused = 0;
+    for descriptors in [64, 97, 128, 256] {
+        for args in COMMANDS {
+            let output = limited(descriptors, args);
+            assert!(!output.stderr.contains("anew"), "{descriptors}: {output:#?}");
+            if output.code != 0 {
+                refused += 1;
+                assert!(!output.stderr.contains("damaged"), "{descriptors}: {output:#?}");
+            }
+        }
+    }
+    let output = limited(64, &["search", "redis"]);
+    assert!(output.error(1).contains("too many files are open"), "{output:#?}");
+    assert!(refused >= COMMANDS.len(), "{refused}");
+    is_well(&world, &sandbox, "with more descriptors");
+}
