@@ -12,8 +12,8 @@ use super::{
 };
 
 impl Ledger {
-    /// Stores a page, what of it cannot be read, and its cursor in one transaction. An object whose payload is the stored one keeps its sequence
-    /// number; so storing the same page again changes nothing. What was forgotten is left out, with the people whom
+    /// Stores a page, what of it cannot be read, and its cursor in one transaction. An object whose payload is the stored
+    /// one keeps its sequence number; so storing the same page again changes nothing. What was forgotten is left out, with the people whom
     /// nothing else names, and people who were have their aliases.
     ///
     /// # Errors
