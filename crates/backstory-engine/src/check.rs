@@ -163,10 +163,10 @@ impl Engine {
         let known: BTreeSet<String> = self.projects().await?.into_iter().map(|project| project.path).collect();
         let mut problems = Vec::new();
         for project in status.projects {
-            if !known.contains(&project.project) {
-                problems.push(format!("{} has not been read; run 'backstory sync'", project.project));
-            } else if project.issues.is_none() && project.merge_requests.is_none() {
-                problems.push(format!("{} has no cursor; run 'backstory sync'", project.project));
+            if !known.contains(&project.path) {
+                problems.push(format!("{} has not been read; run 'backstory sync'", project.path));
+            } else if project.issues_cursor.is_none() && project.merge_requests_cursor.is_none() {
+                problems.push(format!("{} has no cursor; run 'backstory sync'", project.path));
             }
         }
         Ok(problems)
@@ -176,7 +176,7 @@ impl Engine {
         let status = self.sync_status(1).await?;
         let mut problems = Vec::new();
         for project in status.projects {
-            let path = project.project.clone();
+            let path = project.path.clone();
             // Where something newer was forgotten, is not kept or cannot be read, the cursor is beyond what is left.
             let step = move |ledger: &Ledger| {
                 Ok(!ledger.forgotten_threads(&path)?.is_empty() || !ledger.quarantine_of(&path)?.is_empty())
@@ -184,17 +184,18 @@ impl Engine {
             if self.settings().retention.drops_threads() || self.ledger_step(step).await? {
                 continue;
             }
-            let newest = |kind: ItemKind| expected.newest.get(&(project.project.clone(), kind)).copied();
+            let newest = |kind: ItemKind| expected.newest.get(&(project.path.clone(), kind)).copied();
             let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
             // Where there is one list of both, its cursor stands for both.
-            let one_list = project.issues.is_some() && project.issues == project.merge_requests;
+            let one_list = project.issues_cursor.is_some() && project.issues_cursor == project.merge_requests_cursor;
             let (issue, request) = if one_list { (issue.max(request), issue.max(request)) } else { (issue, request) };
-            for (kind, cursor, newest) in
-                [(ItemKind::Issue, project.issues, issue), (ItemKind::MergeRequest, project.merge_requests, request)]
-            {
+            for (kind, cursor, newest) in [
+                (ItemKind::Issue, project.issues_cursor, issue),
+                (ItemKind::MergeRequest, project.merge_requests_cursor, request),
+            ] {
                 let Some(cursor) = cursor else { continue };
                 if newest.is_none_or(|newest| cursor.updated_at > newest) {
-                    problems.push(format!("{} {}: {}", project.project, kind.as_str(), cursor.updated_at));
+                    problems.push(format!("{} {}: {}", project.path, kind.as_str(), cursor.updated_at));
                 }
             }
         }

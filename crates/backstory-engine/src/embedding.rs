@@ -9,12 +9,14 @@ use backstory_model::{
 };
 use backstory_store::index::{Index, NewPassage, NewPassages, PendingDocument, Vectors};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
     Engine,
     error::Result,
     task::{Reporter, Task, TaskKind},
+    use_case::{Scope, UseCase},
 };
 
 /// Documents that are embedded between two writes to the index.
@@ -29,6 +31,20 @@ pub(crate) struct Embedded {
     pub(crate) passages: u64,
     pub(crate) reused: u64,
     pub(crate) truncated: u64,
+}
+
+/// Starts to give every document that has none its vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedRequest {}
+
+impl UseCase for EmbedRequest {
+    const NAME: &'static str = "embed";
+    const SCOPE: Scope = Scope::Sync;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.start_embed()
+    }
 }
 
 impl Engine {

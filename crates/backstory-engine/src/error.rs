@@ -11,10 +11,13 @@ use backstory_sources::{
 };
 use backstory_store::{graph::GraphError, index::IndexError, lack::Lack, ledger::LedgerError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{embed::EmbedError, llm::ChatError, rerank::RerankSettingError};
 
 /// Kind of a failure; the binary's table maps each to an exit code, an HTTP status and a GraphQL code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorKind {
     /// The request itself is wrong.
     Invalid,
@@ -54,10 +57,11 @@ pub fn message(text: &str) -> String {
 }
 
 /// A failure: what it concerns, what is wrong and what to do, in one sentence or two.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct Error {
     /// What sort of failure.
+    #[serde(rename = "code")]
     pub kind: ErrorKind,
     /// For a person.
     pub message: String,

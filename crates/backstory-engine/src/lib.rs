@@ -32,6 +32,7 @@ pub mod task;
 pub mod tokens;
 pub mod trace;
 mod transport;
+pub mod use_case;
 pub mod vitals;
 pub mod worker;
 
@@ -66,7 +67,8 @@ use jiff::Timestamp;
 pub use backstory_model as model;
 pub use backstory_sources as sources;
 pub use backstory_store::{graph, guard, index, ledger};
-pub use rebuild::Projection;
+pub use embedding::EmbedRequest;
+pub use rebuild::{Projection, RebuildRequest};
 pub use sync::{Part, Scope, SyncRequest};
 
 use backup::RESTORED;

@@ -6,6 +6,7 @@ use backstory_model::entity::{Item, ItemKind};
 use backstory_sources::forge::{self, PARSERS};
 use backstory_store::ledger::{PutAside, Quarantined, StoredItem};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{Engine, error::Result};
 
@@ -25,12 +26,46 @@ const OF_FORGES: [ItemKind; 7] = [
 ];
 
 /// What is in quarantine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
     /// How many items.
     pub count: u64,
     /// The first of them, by project, kind and key.
-    pub items: Vec<Quarantined>,
+    pub items: Vec<QuarantinedItem>,
+}
+
+/// Something that a forge sent and that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantinedItem {
+    /// Full path of the project that it came with.
+    pub project: String,
+    /// What it is.
+    pub kind: ItemKind,
+    /// How people call it; `?` is in the place of what is not known.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Path of the field that is wrong, `notes[0].created_at`; empty if it is no single one.
+    pub field: String,
+    /// What is wrong, without the value.
+    pub reason: String,
+    /// When it first could not be read.
+    pub first_seen: Timestamp,
+    /// When it was last tried.
+    pub last_tried: Timestamp,
+}
+
+impl From<Quarantined> for QuarantinedItem {
+    fn from(row: Quarantined) -> Self {
+        Self {
+            reference: reference(&row.of),
+            project: row.of.project,
+            kind: row.of.kind,
+            field: row.of.field,
+            reason: row.of.reason,
+            first_seen: row.first_seen,
+            last_tried: row.last_tried,
+        }
+    }
 }
 
 /// How people call something that was put aside: `acme/shop#12`, `label bug of acme/shop`.

@@ -12,15 +12,18 @@ use backstory_sources::forge::List;
 use backstory_store::{
     graph::{Direction, EdgeEnd, Value, queries},
     index::Coverage,
-    ledger::{Confidential, Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
+    ledger::{Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
     quarantine::{MAX_NAMED, Quarantine},
     settings::{Forge, ForgeKind},
+    task::{Task, TaskKind, TaskStatus},
+    use_case::UseCase,
 };
 
 /// Most items of one page of a list.
@@ -57,6 +60,19 @@ pub struct ThreadPage {
     pub more: bool,
 }
 
+/// Asks how many documents have vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoverageRequest {}
+
+impl UseCase for CoverageRequest {
+    const NAME: &'static str = "coverage";
+    type Answer = Coverage;
+
+    async fn run(self, engine: &Engine) -> Result<Coverage> {
+        Ok(engine.coverage())
+    }
+}
+
 /// How much there is of everything.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
@@ -72,36 +88,56 @@ pub struct Stats {
     pub secrets: BTreeMap<(String, String), u64>,
 }
 
-/// Where the lists of a project stand.
-#[derive(Clone, Debug)]
+/// How far the lists of a project have been read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectStatus {
     /// Full path.
-    pub project: String,
+    pub path: String,
     /// How far issues have been read.
-    pub issues: Option<Cursor>,
+    pub issues_cursor: Option<Cursor>,
     /// How far merge requests have been read.
-    pub merge_requests: Option<Cursor>,
+    pub merge_requests_cursor: Option<Cursor>,
 }
 
 /// How fresh a project is, and how much of it is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freshness {
     /// Full path.
     pub project: String,
     /// When the last sync that read it to the end began.
     pub synced_at: Option<Timestamp>,
     /// Why it could not be read from its forge when that was last tried.
-    pub failure: Option<SyncFailure>,
+    pub last_error: Option<String>,
+    /// When that was tried.
+    pub failed_at: Option<Timestamp>,
     /// Issues that are known.
     pub issues: u64,
     /// Merge requests that are known.
     pub merge_requests: u64,
-    /// How much of it is confidential, as far as it is seen.
-    pub confidential: Confidential,
+    /// Confidential issues, as far as they are visible.
+    pub confidential_issues: u64,
+    /// Internal discussions of what is not confidential itself, as far as they are visible.
+    pub internal_discussions: u64,
 }
 
-/// How the stores stand towards the forges and each other.
-#[derive(Clone, Debug)]
+/// Asks how fresh the stores are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncStatusRequest {
+    /// Most runs, at most [`MAX_PAGE`].
+    pub runs: usize,
+}
+
+impl UseCase for SyncStatusRequest {
+    const NAME: &'static str = "sync-status";
+    type Answer = SyncStatus;
+
+    async fn run(self, engine: &Engine) -> Result<SyncStatus> {
+        engine.sync_status(self.runs).await
+    }
+}
+
+/// How fresh the stores are, compared with the forges and each other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SyncStatus {
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
@@ -117,6 +153,8 @@ pub struct SyncStatus {
     pub graph_seq: u64,
     /// Newest change in the index.
     pub index_seq: u64,
+    /// The sync that is running.
+    pub running: Option<Task>,
 }
 
 impl Engine {
@@ -291,12 +329,14 @@ impl Engine {
         let graph = self.graph();
         let graph_seq = self.blocking(move || Ok(graph.applied_seq()?)).await?;
         let index_seq = self.index().applied_seq().await?;
+        let running =
+            self.all_tasks().into_iter().find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
         self.ledger_step(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
                 let cursor = |list: &List| ledger.cursor(&project, list.cursor());
                 let lists = List::of(kind);
-                let (issues, merge_requests) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
-                Ok(ProjectStatus { issues, merge_requests, project })
+                let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
+                Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
             };
             let counts = ledger.counts()?;
             let failures = ledger.failures()?;
@@ -306,18 +346,28 @@ impl Engine {
                 let confidential = ledger.confidential(&project)?;
                 let of_forge = |failure: &&SyncFailure| failure.source == Source::Forge && failure.project == project;
                 let failure = failures.iter().find(of_forge).cloned();
-                let synced_at = ledger.synced_at(&project)?;
-                Ok(Freshness { synced_at, failure, issues, merge_requests, confidential, project })
+                let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
+                Ok(Freshness {
+                    synced_at: ledger.synced_at(&project)?,
+                    last_error,
+                    failed_at,
+                    issues,
+                    merge_requests,
+                    confidential_issues: confidential.issues,
+                    internal_discussions: confidential.discussions,
+                    project,
+                })
             };
             let (count, items) = ledger.quarantine(MAX_NAMED)?;
             Ok(SyncStatus {
-                quarantine: Quarantine { count, items },
+                quarantine: Quarantine { count, items: items.into_iter().map(Into::into).collect() },
                 freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,
                 runs: ledger.runs(runs.min(MAX_PAGE))?,
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
                 ledger_seq: ledger.last_seq()?,
                 graph_seq,
                 index_seq,
+                running,
             })
         })
         .await

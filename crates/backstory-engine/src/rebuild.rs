@@ -8,16 +8,36 @@ use backstory_store::{
     index::{Index, Vectors},
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
     Engine,
     error::{Error, Result},
     task::{Reporter, Task, TaskKind},
+    use_case::{Scope, UseCase},
 };
 
-/// Which projections to make anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Starts to rebuild projections from the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RebuildRequest {
+    /// Which.
+    pub projection: Projection,
+}
+
+impl UseCase for RebuildRequest {
+    const NAME: &'static str = "rebuild";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.start_rebuild(self.projection)
+    }
+}
+
+/// Which projections to rebuild.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Projection {
     /// The graph.
     Graph,

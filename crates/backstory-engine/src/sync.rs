@@ -18,6 +18,7 @@ use backstory_sources::{
 };
 use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,6 +26,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     settings::Forge,
     task::{Reporter, Task, TaskKind},
+    use_case::{self, UseCase},
 };
 use project::ProjectSync;
 
@@ -35,7 +37,8 @@ const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
 const PAUSE_LOOK: Duration = Duration::from_millis(200);
 
 /// How much a sync reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// What changed since the last sync, by the forge's word.
     #[default]
@@ -58,7 +61,8 @@ impl Scope {
 }
 
 /// What a sync can be narrowed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Issues of the forge, with their discussions.
     Issues,
@@ -86,8 +90,8 @@ impl Part {
     }
 }
 
-/// What to sync.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Starts a sync.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRequest {
     /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,
@@ -97,6 +101,16 @@ pub struct SyncRequest {
     pub only: Vec<Part>,
     /// Stop a sync that is at work and start over.
     pub force: bool,
+}
+
+impl UseCase for SyncRequest {
+    const NAME: &'static str = "sync";
+    const SCOPE: use_case::Scope = use_case::Scope::Sync;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.start_sync(self).await
+    }
 }
 
 impl SyncRequest {

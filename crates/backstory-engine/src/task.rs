@@ -7,15 +7,21 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::{
+    Engine,
+    error::{Error, ErrorKind, Result},
+    use_case::{Scope, UseCase},
+};
 
 /// How many ended tasks are remembered.
 const REMEMBERED: usize = 100;
 
 /// What a task does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Reads what is new at the forges and in repositories.
     Sync,
@@ -43,7 +49,8 @@ impl TaskKind {
 }
 
 /// How a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// At work.
     Running,
@@ -54,7 +61,7 @@ pub enum TaskStatus {
 }
 
 /// How far a task is.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// What is being done: `acme/shop issues`.
     pub phase: String,
@@ -67,7 +74,7 @@ pub struct Progress {
 }
 
 /// A task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// Its number, unique while the process lives.
     pub id: u64,
@@ -76,6 +83,7 @@ pub struct Task {
     /// How it stands.
     pub status: TaskStatus,
     /// How far it is.
+    #[serde(flatten)]
     pub progress: Progress,
     /// When it began.
     pub started_at: Timestamp,
@@ -85,6 +93,52 @@ pub struct Task {
     pub error: Option<Error>,
     /// What it did: counts, a JSON object.
     pub summary: serde_json::Value,
+}
+
+/// Looks at a task; nothing answers if it has been dropped since it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GetTask {
+    /// Its number.
+    pub id: u64,
+}
+
+/// Lists the tasks of the process, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListTasks {}
+
+/// Stops a task; what it has committed is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopTask {
+    /// Its number.
+    pub id: u64,
+}
+
+impl UseCase for GetTask {
+    const NAME: &'static str = "task";
+    type Answer = Option<Task>;
+
+    async fn run(self, engine: &Engine) -> Result<Option<Task>> {
+        Ok(engine.task(self.id))
+    }
+}
+
+impl UseCase for ListTasks {
+    const NAME: &'static str = "tasks";
+    type Answer = Vec<Task>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<Task>> {
+        Ok(engine.all_tasks())
+    }
+}
+
+impl UseCase for StopTask {
+    const NAME: &'static str = "stop-task";
+    const SCOPE: Scope = Scope::Sync;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.stop_task(self.id).await
+    }
 }
 
 impl Task {

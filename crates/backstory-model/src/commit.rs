@@ -20,6 +20,13 @@ impl Sha {
     /// The object name that is all zeros, which git writes for "no object".
     pub const ZERO: Self = Self([0; 20]);
 
+    /// Its first eight digits, for people.
+    pub fn short(&self) -> String {
+        let mut digits = self.to_string();
+        digits.truncate(8);
+        digits
+    }
+
     /// From its 20 bytes.
     pub fn from_bytes(bytes: [u8; 20]) -> Self {
         Self(bytes)

@@ -1,5 +1,7 @@
 //! The edge vocabulary: the names people see and the properties they are stored as.
 
+use serde::{Deserialize, Serialize};
+
 use crate::id::NS;
 
 const DCTERMS: &str = "http://purl.org/dc/terms/";
@@ -7,7 +9,8 @@ const OWL: &str = "http://www.w3.org/2002/07/owl#";
 const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
 /// An edge from one node to another. `schema/backstory.ttl` says what each means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Edge {
     /// Person → what they wrote.
     Authored,
@@ -250,6 +253,7 @@ mod tests {
         for edge in Edge::ALL {
             assert_eq!(Edge::from_name(edge.name()), Some(edge));
             assert_eq!(Edge::from_iri(&edge.iri()), Some(edge));
+            assert_eq!(serde_json::to_value(edge).unwrap_or_default(), edge.name());
         }
     }
 }

@@ -24,9 +24,9 @@ mod iri;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::text::echo;
 
@@ -68,8 +68,8 @@ impl ThreadKind {
     }
 }
 
-/// An issue or merge request by its project and number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// An issue or merge request by its project and number. Serialized as text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId {
     /// Full path of the project, `group/project`.
     pub project: String,
@@ -112,7 +112,7 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// Any node of the graph.
+/// Any node of the graph. Serialized as text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NodeId {
     /// `acme/shop`
@@ -197,6 +197,62 @@ pub enum NodeId {
     Person(String),
 }
 
+/// What a node of the graph is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// `acme/shop`
+    Project,
+    /// `acme/shop#12`
+    Issue,
+    /// `acme/shop!7`
+    MergeRequest,
+    /// `acme/shop!7~6a9c17`
+    Discussion,
+    /// `acme/shop!7#note_123`
+    Note,
+    /// `acme/shop@1a2b3c4`
+    Commit,
+    /// `acme/shop@refs/heads/main`
+    Branch,
+    /// `acme/shop@refs/tags/v1`
+    Tag,
+    /// `acme/shop:src/a.rs`
+    File,
+    /// `acme/shop:src/a.rs#login`
+    Entity,
+    /// `acme/shop:src/a.rs~12`
+    DesignNote,
+    /// `acme/shop~bug`
+    Label,
+    /// `acme/shop%3`
+    Milestone,
+    /// `@alice`
+    Person,
+}
+
+impl NodeKind {
+    /// Its name, `merge_request`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Issue => "issue",
+            Self::MergeRequest => "merge_request",
+            Self::Discussion => "discussion",
+            Self::Note => "note",
+            Self::Commit => "commit",
+            Self::Branch => "branch",
+            Self::Tag => "tag",
+            Self::File => "file",
+            Self::Entity => "entity",
+            Self::DesignNote => "design_note",
+            Self::Label => "label",
+            Self::Milestone => "milestone",
+            Self::Person => "person",
+        }
+    }
+}
+
 /// What a design note stands in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NoteSource {
@@ -225,6 +281,28 @@ impl NodeId {
     /// A code entity by the path of its file and its qualified name.
     pub fn entity(project: impl Into<String>, path: impl Into<String>, name: impl Into<String>) -> Self {
         Self::Entity { project: project.into(), path: path.into(), name: name.into() }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> NodeKind {
+        match self {
+            Self::Project(_) => NodeKind::Project,
+            Self::Thread(thread) => match thread.kind {
+                ThreadKind::Issue => NodeKind::Issue,
+                ThreadKind::MergeRequest => NodeKind::MergeRequest,
+            },
+            Self::Discussion { .. } => NodeKind::Discussion,
+            Self::Note { .. } => NodeKind::Note,
+            Self::Commit { .. } => NodeKind::Commit,
+            Self::Branch { .. } => NodeKind::Branch,
+            Self::Tag { .. } => NodeKind::Tag,
+            Self::File { .. } => NodeKind::File,
+            Self::Entity { .. } => NodeKind::Entity,
+            Self::DesignNote { .. } => NodeKind::DesignNote,
+            Self::Label { .. } => NodeKind::Label,
+            Self::Milestone { .. } => NodeKind::Milestone,
+            Self::Person(_) => NodeKind::Person,
+        }
     }
 
     /// The project the node belongs to; people belong to none.
@@ -278,6 +356,36 @@ impl fmt::Display for NodeId {
         }
     }
 }
+
+impl FromStr for ThreadId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        match parse(text) {
+            Some(NodeId::Thread(thread)) => Ok(thread),
+            _ => Err(InvalidId(echo(text).into_owned())),
+        }
+    }
+}
+
+/// Ids are text in every format.
+macro_rules! serialized_as_text {
+    ($($id:ty),*) => {$(
+        impl Serialize for $id {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $id {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+            }
+        }
+    )*};
+}
+
+serialized_as_text!(NodeId, ThreadId);
 
 impl From<ThreadId> for NodeId {
     fn from(thread: ThreadId) -> Self {

@@ -41,6 +41,16 @@ impl Seen {
         self.0 & other.0 == other.0
     }
 
+    /// What is in the set.
+    pub fn each(self) -> Vec<SeenThrough> {
+        let all = [
+            (Self::MOVED, SeenThrough::Moved),
+            (Self::COPIED, SeenThrough::Copied),
+            (Self::IGNORED, SeenThrough::IgnoredRevision),
+        ];
+        all.into_iter().filter(|(part, _)| self.has(*part)).map(|(_, name)| name).collect()
+    }
+
     /// The set as bits: 1 moved, 2 copied, 4 ignored.
     pub const fn bits(self) -> u8 {
         self.0
@@ -49,6 +59,30 @@ impl Seen {
     /// The set with these bits; bits without a meaning are dropped.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & Self::ALL)
+    }
+}
+
+/// One thing that was seen through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeenThrough {
+    /// The line was moved.
+    Moved,
+    /// The line was copied.
+    Copied,
+    /// A commit that is to be ignored rewrote the line.
+    #[serde(rename = "ignored revision")]
+    IgnoredRevision,
+}
+
+impl SeenThrough {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Moved => "moved",
+            Self::Copied => "copied",
+            Self::IgnoredRevision => "ignored revision",
+        }
     }
 }
 

@@ -17,6 +17,12 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The text with its first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// The part of the text, about `width` characters long, that has most of the query's words, on one line, with `…`
 /// where it was cut. Without any of them it is the beginning.
 pub fn snippet(text: &str, query: &str, width: usize) -> String {

@@ -11,7 +11,8 @@ pub const MAX_NOTES: usize = 6;
 pub const MAX_TEXT: usize = 300;
 
 /// What a language model is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WrittenKind {
     /// The type of the change that a commit is.
     Classification,

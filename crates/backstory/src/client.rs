@@ -4,16 +4,21 @@
 use std::{cell::RefCell, time::Duration};
 
 use async_graphql::{Request, Variables};
-use backstory_engine::{Engine, error::ErrorKind, model::sight::Sight, settings::Settings};
-use serde::{Deserialize, de::DeserializeOwned};
+use backstory_engine::{
+    Engine,
+    error::ErrorKind,
+    model::sight::Sight,
+    settings::Settings,
+    use_case::{Scope, UseCase},
+};
+use backstory_server::{API, Limits, Schemas, error_table};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
     cli::Session,
     data_dir::{Claim, DataDir, Server, Want},
-    error_table,
     failure::{Failure, Result},
-    graphql::{Limits, Schema, Schemas},
     output::Terminal,
     share::Share,
 };
@@ -35,7 +40,7 @@ pub(crate) struct Client {
 #[derive(Clone)]
 enum Place {
     /// In this process.
-    Here(Schema, Engine),
+    Here(Schemas, Engine),
     /// By another one.
     There(Remote),
 }
@@ -172,8 +177,8 @@ impl Client {
     }
 
     /// One that executes in this process.
-    pub(crate) fn here(schema: Schema, engine: Engine) -> Self {
-        Self { place: RefCell::new(Place::Here(schema, engine)), opening: None }
+    pub(crate) fn here(schemas: Schemas, engine: Engine) -> Self {
+        Self { place: RefCell::new(Place::Here(schemas, engine)), opening: None }
     }
 
     /// One that asks another process.
@@ -184,6 +189,51 @@ impl Client {
     /// Whether a server does the work, which goes on when this command has ended.
     pub(crate) fn is_there(&self) -> bool {
         matches!(&*self.place.borrow(), Place::There(remote) if remote.server.stays())
+    }
+
+    /// Answers a request. If the command that was asked has ended, this process opens the stores, or asks the next one.
+    ///
+    /// # Errors
+    /// The use case failed, or there is no answer.
+    pub(crate) async fn answer<U: UseCase>(&self, request: U) -> Result<U::Answer> {
+        let mut moves = 0;
+        loop {
+            let place = self.place.borrow().clone();
+            let remote = match place {
+                Place::Here(_, engine) => return run_here(&engine, request).await,
+                Place::There(remote) => remote,
+            };
+            let Unanswered { failure, gone } = match remote.answer(&request).await {
+                Ok(answer) => return Ok(answer),
+                Err(unanswered) => unanswered,
+            };
+            self.move_on(&remote, failure, gone, U::SCOPE == Scope::Read, &mut moves).await?;
+        }
+    }
+
+    /// Finds another process to ask, or opens the stores, once the one that was asked has ended.
+    ///
+    /// # Errors
+    /// It has not, or what it was asked for must not be asked for twice.
+    async fn move_on(
+        &self,
+        remote: &Remote,
+        failure: Failure,
+        gone: Option<Gone>,
+        repeatable: bool,
+        moves: &mut usize,
+    ) -> Result<()> {
+        let may_move = match gone {
+            Some(Gone::Before) => true,
+            Some(Gone::Meanwhile) => repeatable,
+            None => false,
+        };
+        match self.opening.as_ref().filter(|_| may_move && !remote.server.stays() && *moves < MAX_MOVES) {
+            Some(opening) => *self.place.borrow_mut() = Box::pin(opening.open()).await?,
+            None => return Err(failure),
+        }
+        *moves += 1;
+        Ok(())
     }
 
     /// Executes an operation. If the command that was asked has ended, this process opens the stores, or asks the next one.
@@ -200,8 +250,8 @@ impl Client {
         loop {
             let place = self.place.borrow().clone();
             let remote = match place {
-                Place::Here(schema, engine) => {
-                    return answer_here(&schema, &engine, operation, variables).await?.read();
+                Place::Here(schemas, engine) => {
+                    return answer_here(&schemas, &engine, operation, variables).await?.read();
                 }
                 Place::There(remote) => remote,
             };
@@ -209,17 +259,7 @@ impl Client {
                 Ok(answer) => return answer.read(),
                 Err(unanswered) => unanswered,
             };
-            // What changes something is not asked for twice.
-            let may_move = match gone {
-                Some(Gone::Before) => true,
-                Some(Gone::Meanwhile) => !operation.is_mutation(),
-                None => false,
-            };
-            match self.opening.as_ref().filter(|_| may_move && !remote.server.stays() && moves < MAX_MOVES) {
-                Some(opening) => *self.place.borrow_mut() = Box::pin(opening.open()).await?,
-                None => return Err(failure),
-            }
-            moves += 1;
+            self.move_on(&remote, failure, gone, !operation.is_mutation(), &mut moves).await?;
         }
     }
 }
@@ -234,9 +274,8 @@ impl Opening {
                 }
                 let engine = open_engine(self.settings.clone(), terminal, directory).await?;
                 let schemas = Schemas::new(&engine, Limits::default());
-                let schema = schemas.seeing(Sight::Confidential).clone();
-                self.share.begin(engine.clone(), schemas, directory.clone(), &self.command, &self.config);
-                Ok(Place::Here(schema, engine))
+                self.share.begin(engine.clone(), schemas.clone(), directory.clone(), &self.command, &self.config);
+                Ok(Place::Here(schemas, engine))
             }
             Claim::Server(server) => Ok(Place::There(Remote::new(server)?)),
             Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
@@ -262,12 +301,27 @@ impl Opening {
     }
 }
 
+/// Answers a request; once more, if a projection proved damaged and was rebuilt.
+async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> {
+    let known = engine.mended().len();
+    let mut answer = request.clone().run(engine).await;
+    engine.mend().await?;
+    let mended = engine.mended().split_off(known);
+    if !mended.is_empty() && answer.is_err() {
+        answer = request.run(engine).await;
+    }
+    for notice in mended {
+        Terminal::new().note(notice);
+    }
+    Ok(answer?)
+}
+
 /// Executes an operation; once more, if a projection proved damaged and was made anew.
-async fn answer_here(schema: &Schema, engine: &Engine, operation: Operation<'_>, variables: Value) -> Result<Answer> {
+async fn answer_here(schemas: &Schemas, engine: &Engine, operation: Operation<'_>, variables: Value) -> Result<Answer> {
     let execute = || async {
         let mut request = Request::new(operation.document).variables(Variables::from_json(variables.clone()));
         request.operation_name = operation.name.map(str::to_owned);
-        schema.execute(request).await
+        schemas.execute(Sight::Confidential, request).await
     };
     let known = engine.mended().len();
     let mut response = execute().await;
@@ -302,13 +356,19 @@ pub(crate) async fn open_engine(settings: Settings, terminal: &Terminal, directo
 
 impl Answer {
     fn read<T: DeserializeOwned>(self) -> Result<T> {
-        match self.errors.into_iter().next() {
-            Some(error) => {
-                let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
-                Err(Failure::new(kind, error.message))
-            }
-            None => serde_json::from_value(self.data).map_err(|error| unexpected(&error)),
+        if !self.errors.is_empty() {
+            return Err(self.failure());
         }
+        serde_json::from_value(self.data).map_err(|error| unexpected(&error))
+    }
+
+    /// The first of its errors.
+    fn failure(self) -> Failure {
+        let Some(error) = self.errors.into_iter().next() else {
+            return Failure::new(ErrorKind::Internal, "an answer has neither data nor errors; please report this");
+        };
+        let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
+        Failure::new(kind, error.message)
     }
 }
 
@@ -338,28 +398,45 @@ impl Remote {
     }
 
     async fn ask(&self, operation: Operation<'_>, variables: &Value) -> std::result::Result<Answer, Unanswered> {
-        let (who, url, remedy) = (server_or_command(&self.server), &self.server.url, remedy(&self.server));
-        let unanswered = |error: reqwest::Error| {
-            let message = format!("{who} at {url} does not answer: {}; {remedy}", cause(&error));
-            let gone = if error.is_timeout() || error.is_decode() {
-                None
-            } else if error.is_connect() {
-                Some(Gone::Before)
-            } else {
-                Some(Gone::Meanwhile)
-            };
-            Unanswered { failure: Failure::new(ErrorKind::Upstream, message), gone }
-        };
         let Operation { document, name } = operation;
         let body = json!({ "query": document, "operationName": name, "variables": variables });
-        let request = self.http.post(format!("{url}/graphql")).json(&body).bearer_auth(self.server.secret.expose());
-        let response = request.send().await.map_err(unanswered)?;
+        let response = self.post("/graphql", &body).await?;
+        response.json().await.map_err(|error| self.unanswered(&error))
+    }
+
+    async fn answer<U: UseCase>(&self, request: &U) -> std::result::Result<U::Answer, Unanswered> {
+        let response = self.post(&format!("{API}/{}", U::NAME), request).await?;
+        if response.status().is_success() {
+            return response.json().await.map_err(|error| self.unanswered(&error));
+        }
+        let answer: Answer = response.json().await.map_err(|error| self.unanswered(&error))?;
+        Err(Unanswered { failure: answer.failure(), gone: None })
+    }
+
+    async fn post(&self, path: &str, body: &impl Serialize) -> std::result::Result<reqwest::Response, Unanswered> {
+        let Server { url, secret, .. } = &self.server;
+        let request = self.http.post(format!("{url}{path}")).json(body).bearer_auth(secret.expose());
+        let response = request.send().await.map_err(|error| self.unanswered(&error))?;
         if response.status() == reqwest::StatusCode::UNAUTHORIZED {
+            let (who, remedy) = (server_or_command(&self.server), remedy(&self.server));
             let message = format!("{who} at {url} does not know what it left in the data directory; {remedy}");
             // Another process may have taken the address.
             return Err(Unanswered { failure: Failure::configuration(message), gone: Some(Gone::Before) });
         }
-        response.json().await.map_err(unanswered)
+        Ok(response)
+    }
+
+    fn unanswered(&self, error: &reqwest::Error) -> Unanswered {
+        let (who, url, remedy) = (server_or_command(&self.server), &self.server.url, remedy(&self.server));
+        let message = format!("{who} at {url} does not answer: {}; {remedy}", cause(error));
+        let gone = if error.is_timeout() || error.is_decode() {
+            None
+        } else if error.is_connect() {
+            Some(Gone::Before)
+        } else {
+            Some(Gone::Meanwhile)
+        };
+        Unanswered { failure: Failure::new(ErrorKind::Upstream, message), gone }
     }
 }
 
@@ -374,7 +451,7 @@ fn cause(error: &reqwest::Error) -> &'static str {
     } else if error.is_connect() {
         "it is gone"
     } else if error.is_decode() {
-        "its answer is not GraphQL"
+        "its answer is not what this command expects"
     } else {
         "the connection broke"
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use backstory_engine::error::{self, Error, ErrorKind};
 
-use crate::error_table;
+use backstory_server::error_table;
 
 /// Exit code of a command whose report says that something is wrong.
 const FAILED: u8 = 1;

@@ -1,13 +1,12 @@
 //! backstory: why is this code like this? The command line and the server.
 
+#![recursion_limit = "256"] // what LanceDB awaits is nested deep
+
 mod cli;
 mod client;
 mod config;
 mod data_dir;
-mod error_table;
 mod failure;
-mod graphql;
-mod http;
 mod output;
 mod share;
 

@@ -8,13 +8,10 @@ use backstory_engine::{
     error::{Error, ErrorKind, Result},
     model::sight::Sight,
 };
+use backstory_server::{Access, Schemas, Token};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
-use crate::{
-    data_dir::{DataDir, Role, SCHEME},
-    graphql::Schemas,
-    http::{self, Access, Token},
-};
+use crate::data_dir::{DataDir, Role, SCHEME};
 
 /// A command that ends sooner has no need to be found.
 const AFTER: Duration = Duration::from_millis(100);
@@ -73,8 +70,8 @@ async fn serve(
     let tokens = vec![Token { secret: own.clone(), sight: Sight::Confidential }];
     let access = Access { tokens, own, webhooks: false };
     let until_ended = async move {
-        http::until(ended).await;
+        backstory_server::until(ended).await;
         drop(announcement);
     };
-    http::serve(engine, schemas, listener, access, until_ended).await
+    backstory_server::serve(engine, schemas, listener, access, until_ended).await
 }

@@ -6,7 +6,7 @@ use backstory_model::{
     document_type::DocumentType,
     edge::Edge,
     filter::{DocumentKind, Filter},
-    id::{NodeId, ThreadKind},
+    id::{NodeId, NodeKind, ThreadKind},
     pack::{Mode as PackMode, Terms},
 };
 use backstory_store::{
@@ -151,10 +151,11 @@ impl Engine {
     /// The items that the trace went along.
     async fn add_chain(&self, evidence: &mut Evidence) -> Result<()> {
         let Some(trace) = &evidence.trace else { return Ok(()) };
-        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.clone()).collect();
+        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
         let documents = self.index().documents(&ids).await?;
         for (at, step) in trace.chain.iter().enumerate() {
-            let Some(document) = documents.iter().find(|document| document.id == step.node.id) else { continue };
+            let id = step.node.id.to_string();
+            let Some(document) = documents.iter().find(|document| document.id == id) else { continue };
             let relevance = (1.0 - STEP.0 * at as f32).max(STEP.1);
             evidence.found.push(Found {
                 document_type: DocumentType::of(document.facts.kind, None),
@@ -346,17 +347,17 @@ impl Link {
 /// What a step of a trace says of its node.
 fn link_of(step: &Step) -> Vec<String> {
     let Some(from) = &step.from else { return vec![] };
-    let from = short_reference(from);
+    let from = short_node(from);
     if let Some(confidence) = step.confidence {
         return vec![format!("probably about the same as {from} ({confidence:.2}), which nobody stated")];
     }
     let said = match step.edge {
-        "CLOSES" | "FIXES" if step.node.kind == "issue" => format!("closed by {from}"),
-        "CLOSES" | "FIXES" => format!("closes {from}"),
-        "MERGED_AS" | "PART_OF" if step.node.kind == "merge_request" => format!("brought {from}"),
-        "COMMENTS_ON" => format!("on these lines, in {from}"),
-        "PART_OF" => format!("in {from}"),
-        "MERGED_BY" => format!("merged {from}"),
+        Edge::Closes | Edge::Fixes if step.node.kind == NodeKind::Issue => format!("closed by {from}"),
+        Edge::Closes | Edge::Fixes => format!("closes {from}"),
+        Edge::MergedAs | Edge::PartOf if step.node.kind == NodeKind::MergeRequest => format!("brought {from}"),
+        Edge::CommentsOn => format!("on these lines, in {from}"),
+        Edge::PartOf => format!("in {from}"),
+        Edge::MergedBy => format!("merged {from}"),
         _ => return vec![],
     };
     vec![said]
@@ -367,9 +368,14 @@ const SHORT: usize = 12;
 
 /// A reference with the name of a commit cut short.
 pub(super) fn short_reference(id: &str) -> String {
-    match id.parse::<NodeId>() {
-        Ok(NodeId::Commit { project, sha }) => format!("{project}@{}", sha.get(..SHORT).unwrap_or(&sha)),
-        _ => id.to_owned(),
+    id.parse().map_or_else(|_| id.to_owned(), |id| short_node(&id))
+}
+
+/// A node's reference with the name of a commit cut short.
+pub(super) fn short_node(id: &NodeId) -> String {
+    match id {
+        NodeId::Commit { project, sha } => format!("{project}@{}", sha.get(..SHORT).unwrap_or(sha)),
+        id => id.to_string(),
     }
 }
 
@@ -405,7 +411,10 @@ fn question_of(target: &Target, trace: &Trace) -> String {
         Target::Node(_) => {}
     }
     let is_code = trace.path.is_some();
-    let titled = trace.chain.iter().filter(|step| matches!(step.node.kind, "commit" | "merge_request" | "issue"));
+    let titled = trace
+        .chain
+        .iter()
+        .filter(|step| matches!(step.node.kind, NodeKind::Commit | NodeKind::MergeRequest | NodeKind::Issue));
     words.extend(titled.map(|step| step.node.title.as_str()).take(if is_code { 2 } else { 1 }));
     words.join(" ").chars().take(MAX_QUERY).collect()
 }

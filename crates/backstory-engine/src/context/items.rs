@@ -151,7 +151,7 @@ fn earlier(evidence: &Evidence) -> Vec<TimelineEntry> {
         TimelineEntry {
             date: day(version.date).to_string(),
             summary: format!("{} wrote an earlier version in “{}”: {old}", version.author, version.title),
-            items: version.merge_requests.clone(),
+            items: version.merge_requests.iter().map(ToString::to_string).collect(),
             commits: vec![version.commit.to_string()],
             sources: Provenance {
                 commits: vec![short_reference(&reference)],

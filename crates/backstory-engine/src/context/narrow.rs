@@ -62,18 +62,19 @@ impl Engine {
     pub(super) async fn narrow(&self, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
         let narrowing = evidence.narrowing.clone();
         let Some(trace) = evidence.trace.as_mut().filter(|_| !narrowing.is_open()) else { return Ok(()) };
-        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.clone()).collect();
+        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
         let documents = self.index().documents(&ids).await?;
         let before = trace.chain.len();
         let asked = match &request.about {
-            About::Target { target: Target::Node(id), .. } => Some(id.to_string()),
+            About::Target { target: Target::Node(id), .. } => Some(id.clone()),
             _ => None,
         };
         let (engine, kept, chain) = (self.clone(), narrowing.clone(), std::mem::take(&mut trace.chain));
         let narrowed = move || {
             let mut narrowed = Vec::new();
             for step in chain {
-                let meets = match documents.iter().find(|document| document.id == step.node.id) {
+                let id = step.node.id.to_string();
+                let meets = match documents.iter().find(|document| document.id == id) {
                     Some(document) => kept.meets(document),
                     None => engine.lets_step(&kept, &step)?,
                 };
@@ -95,10 +96,10 @@ impl Engine {
 
     /// Whether a step without a document meets the conditions: of such only merges are known well enough.
     fn lets_step(&self, narrowing: &Narrowing, step: &Step) -> Result<bool> {
-        let Ok(NodeId::Commit { project, sha }) = step.node.id.parse() else { return Ok(false) };
-        let record = self.commit_record(&project, &sha)?;
-        Ok(step.edge == Edge::MergedBy.name()
-            && record.is_some_and(|record| self.lets_commit(narrowing, &step.node.id, &record)))
+        let NodeId::Commit { project, sha } = &step.node.id else { return Ok(false) };
+        let record = self.commit_record(project, sha)?;
+        let lets = |record| self.lets_commit(narrowing, &step.node.id.to_string(), &record);
+        Ok(step.edge == Edge::MergedBy && record.is_some_and(lets))
     }
 }
 

@@ -1,12 +1,15 @@
 //! The answer in a few sentences: templates around the words of those who gave it.
 
 use backstory_model::{
+    edge::Edge,
+    id::NodeKind,
     pack::{ContextPack, DesignNote, Mode},
+    text::capital,
     time::day,
 };
 
 use super::{
-    evidence::{Evidence, short_reference},
+    evidence::{Evidence, short_node},
     quoted,
 };
 use crate::trace::{LineOrigin, Trace};
@@ -54,29 +57,29 @@ fn traced(trace: &Trace, lines_left_out: u32) -> String {
         (Some(path), Some(origin)) => written(trace, path, origin),
         (Some(path), None) => format!("No line of {} was written in the time that was asked for.", what(trace, path)),
         _ => trace.chain.first().map_or_else(String::new, |step| {
-            let kind = step.node.kind.replace('_', " ");
-            format!("{} is the {kind} “{}”.", short_reference(&step.node.id), step.node.title)
+            let kind = step.node.kind.as_str().replace('_', " ");
+            format!("{} is the {kind} “{}”.", short_node(&step.node.id), step.node.title)
         }),
     };
-    let of_kind = |kind: &str| {
+    let of_kind = |kind: NodeKind| {
         let steps = trace.chain.iter().skip(usize::from(trace.path.is_none()));
         let found: Vec<String> = steps
-            .filter(|step| step.node.kind == kind && step.edge != "MERGED_BY")
+            .filter(|step| step.node.kind == kind && step.edge != Edge::MergedBy)
             .take(2)
             .map(|step| {
                 let stated = if step.confidence.is_some() { "probably, as nobody stated it, " } else { "" };
-                format!("{stated}{} “{}”", short_reference(&step.node.id), step.node.title)
+                format!("{stated}{} “{}”", short_node(&step.node.id), step.node.title)
             })
             .collect();
         found.join(" and ")
     };
     for (kind, words) in [
-        ("commit", "It was done in"),
-        ("merge_request", "It came with the merge request"),
-        ("issue", "Behind it is the issue"),
+        (NodeKind::Commit, "It was done in"),
+        (NodeKind::MergeRequest, "It came with the merge request"),
+        (NodeKind::Issue, "Behind it is the issue"),
     ] {
         let found = of_kind(kind);
-        if !found.is_empty() && (kind != "commit" || trace.path.is_none()) {
+        if !found.is_empty() && (kind != NodeKind::Commit || trace.path.is_none()) {
             text.push_str(&format!(" {words} {found}."));
         }
     }
@@ -170,9 +173,4 @@ fn reason(evidence: &Evidence, pack: &ContextPack) -> Option<String> {
 
 fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |at| &text[..=at])
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -8,7 +8,7 @@ use backstory_model::{
 };
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Engine, error::Result};
 
@@ -24,10 +24,10 @@ pub struct ClassifiedByModel {
 }
 
 /// Design notes of an issue or merge request that a language model wrote.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotesByModel {
-    /// Reference of the issue or merge request.
-    pub about: String,
+    /// The issue or merge request.
+    pub about: ThreadId,
     /// The notes, at least one.
     pub notes: Vec<WrittenNote>,
     /// Who wrote them.
@@ -65,7 +65,7 @@ impl Engine {
         let Some(written) = kept else { return Ok(None) };
         match outcome(&written) {
             Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(NotesByModel {
-                about: id.to_string(),
+                about: id.clone(),
                 notes,
                 model: provenance(&written),
                 written_at: written.written_at,

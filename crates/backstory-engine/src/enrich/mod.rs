@@ -20,7 +20,7 @@ use backstory_model::{
 use backstory_store::ledger::Written;
 use futures::{StreamExt as _, future::ready, stream};
 use jiff::Timestamp;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     error::{Error, Result},
     llm::{ChatError, ChatModel, Prompt},
     task::{Reporter, Task, TaskKind},
+    use_case::{Scope, UseCase},
 };
 use classification::CommitInput;
 use design_notes::ThreadInput;
@@ -41,8 +42,8 @@ const RETRIES: u32 = 2;
 /// Longest reason of a refusal that a model is told, in characters.
 const MAX_REFUSAL: usize = 200;
 
-/// What to have a language model write.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Starts to have a language model write what is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnrichRequest {
     /// Full paths of projects; all if there is none.
     pub projects: Vec<String>,
@@ -50,6 +51,16 @@ pub struct EnrichRequest {
     pub what: Option<WrittenKind>,
     /// Most items that it is asked about.
     pub limit: Option<usize>,
+}
+
+impl UseCase for EnrichRequest {
+    const NAME: &'static str = "enrich";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.start_enrich(self).await
+    }
 }
 
 /// What was written.

@@ -120,12 +120,12 @@ fn found(document: StoredDocument, score: f32) -> Found {
 
 /// The merge requests and issues of a trace.
 fn told(trace: &Trace) -> Vec<Found> {
-    let nodes = trace.chain.iter().map(|step| &step.node).filter(|node| matches!(node.kind, "merge_request" | "issue"));
+    let nodes = trace.chain.iter().map(|step| &step.node).filter(|node| matches!(node.id, NodeId::Thread(_)));
     let found = |(rank, node): (u16, &crate::trace::TraceNode)| Found {
-        id: node.id.clone(),
+        id: node.id.to_string(),
         title: node.title.clone(),
         score: 1.0 / f64::from(rank),
-        nodes: node.id.parse().into_iter().collect(),
+        nodes: vec![node.id.clone()],
     };
     (1u16..).zip(nodes).take(MAX_DEPTH).map(found).collect()
 }

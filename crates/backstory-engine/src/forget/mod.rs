@@ -16,12 +16,14 @@ use backstory_model::{
 };
 use backstory_store::ledger::{AuditAction, AuditEntry, Erased, Subject};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
     task::{Reporter, Task, TaskKind},
+    use_case::{Scope, UseCase},
 };
 use subject::{Target, Texts};
 pub(crate) use subject::{each_string, json_of};
@@ -31,6 +33,64 @@ use verify::Verification;
 pub const MAX_REASON: usize = 500;
 /// Most records of one list.
 pub const MAX_AUDIT: usize = 100;
+
+/// Starts to forget an issue, a merge request, a project or a person for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgetRequest {
+    /// `acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`.
+    pub reference: String,
+    /// Why, at most [`MAX_REASON`] characters; it is kept on record.
+    pub reason: Option<String>,
+}
+
+/// Lets the next sync read again what was forgotten, of a person the next full one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoForget {
+    /// As it was forgotten.
+    pub reference: String,
+    /// Why, at most [`MAX_REASON`] characters; it is kept on record.
+    pub reason: Option<String>,
+}
+
+/// Lists what was forgotten, may be read again, or is not kept any more, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRequest {
+    /// Only this action.
+    pub action: Option<AuditAction>,
+    /// Only records with a smaller number.
+    pub before: Option<i64>,
+    /// Most records, at most [`MAX_AUDIT`].
+    pub limit: usize,
+}
+
+impl UseCase for ForgetRequest {
+    const NAME: &'static str = "forget";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = Task;
+
+    async fn run(self, engine: &Engine) -> Result<Task> {
+        engine.start_forget(&self.reference, self.reason).await
+    }
+}
+
+impl UseCase for UndoForget {
+    const NAME: &'static str = "undo-forget";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = AuditEntry;
+
+    async fn run(self, engine: &Engine) -> Result<AuditEntry> {
+        engine.undo_forget(&self.reference, self.reason).await
+    }
+}
+
+impl UseCase for AuditRequest {
+    const NAME: &'static str = "audit";
+    type Answer = Vec<AuditEntry>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<AuditEntry>> {
+        engine.audit(self.action, self.before, self.limit).await
+    }
+}
 
 impl Engine {
     /// Starts to forget an issue, a merge request, a project or a person. No sync or rebuild may be at work.

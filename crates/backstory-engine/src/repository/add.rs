@@ -13,15 +13,19 @@ use backstory_sources::{
 };
 use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RepositoryStatus;
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
     settings,
+    use_case::{Scope, UseCase, Weight},
 };
 
 /// A repository to index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddRequest {
     /// Path on this machine, absolute, or a `https`, `http` or `ssh` address.
     pub address: String,
@@ -37,12 +41,41 @@ pub struct AddRequest {
 /// Forges that everybody knows, by their host.
 const WELL_KNOWN: [(&str, Forge); 2] = [("github.com", Forge::GitHub), ("gitlab.com", Forge::GitLab)];
 
+impl UseCase for AddRequest {
+    const NAME: &'static str = "add-repository";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = RepositoryStatus;
+
+    async fn run(self, engine: &Engine) -> Result<RepositoryStatus> {
+        engine.add_repository(self).await
+    }
+}
+
+/// Takes a repository, its clone and everything known from it away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoveRepository {
+    /// Full path of the project.
+    pub project: String,
+}
+
+impl UseCase for RemoveRepository {
+    const NAME: &'static str = "remove-repository";
+    const SCOPE: Scope = Scope::Admin;
+    const WEIGHT: Weight = Weight::Long;
+    /// How many items were taken away.
+    type Answer = u64;
+
+    async fn run(self, engine: &Engine) -> Result<u64> {
+        engine.remove_repository(&self.project).await
+    }
+}
+
 impl Engine {
     /// Puts a repository on the list of those that a sync reads. One that is there already gets the new branches.
     ///
     /// # Errors
     /// The address is refused, it is no repository, or another one has its name.
-    pub async fn add_repository(&self, request: AddRequest) -> Result<RepositoryEntry> {
+    pub async fn add_repository(&self, request: AddRequest) -> Result<RepositoryStatus> {
         let engine = self.clone();
         self.blocking(move || {
             engine.git()?;
@@ -103,7 +136,7 @@ impl Engine {
                 },
             };
             engine.ledger().put_repository(&entry)?;
-            Ok(entry)
+            engine.status_of(entry)
         })
         .await
     }

@@ -17,7 +17,7 @@ mod recognize;
 mod standing;
 mod sync;
 
-pub use add::AddRequest;
+pub use add::{AddRequest, RemoveRepository};
 pub use backstory_sources::git::child::become_git;
 
 use std::{
@@ -38,11 +38,14 @@ use backstory_sources::git::{
     command::{Git, GitSettings},
     objects::Objects,
 };
-use backstory_store::ledger::{RepositoryEntry, Source, SyncFailure};
+use backstory_store::ledger::{Branches, RepositoryEntry, Source, SyncFailure};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
+    use_case::UseCase,
 };
 
 /// Most files that are named as central.
@@ -53,7 +56,8 @@ pub const MAX_TEXT: u64 = 4 << 20;
 pub(crate) const REPOSITORY: &str = "repository";
 
 /// State of a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RepositoryState {
     /// Added, and not read yet.
     New,
@@ -62,32 +66,126 @@ pub enum RepositoryState {
     /// Read to the end when that was last tried.
     Ready,
     /// It could not be read when that was last tried.
+    #[serde(rename = "error")]
     Failed,
 }
 
-/// A repository and how it stands.
-#[derive(Clone, Debug)]
+impl RepositoryState {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Indexing => "indexing",
+            Self::Ready => "ready",
+            Self::Failed => "error",
+        }
+    }
+}
+
+/// Lists the repositories that are indexed, by project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListRepositories {}
+
+impl UseCase for ListRepositories {
+    const NAME: &'static str = "repositories";
+    type Answer = Vec<RepositoryStatus>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<RepositoryStatus>> {
+        engine.repositories().await
+    }
+}
+
+/// A repository that is indexed, and its state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepositoryStatus {
-    /// What is on record.
-    pub entry: RepositoryEntry,
-    /// Its state.
-    pub state: RepositoryState,
-    /// Why it could not be read when that was last tried, and when.
-    pub failure: Option<SyncFailure>,
+    /// Full path of its project.
+    pub project: String,
+    /// Path or URL that it is cloned from, without credentials.
+    pub address: String,
+    /// Which of its branches are indexed.
+    pub branches: BranchSelection,
+    /// When it was added.
+    pub added_at: Timestamp,
+    /// When it was last fetched and indexed to the end.
+    pub synced_at: Option<Timestamp>,
     /// Branch that HEAD points at.
     pub default_branch: Option<String>,
+    /// The indexed commit at the head of the default branch.
+    pub head: Option<Sha>,
+    /// Its state.
+    pub state: RepositoryState,
+    /// Why it could not be read when that was last tried.
+    pub last_error: Option<String>,
+    /// When that was tried.
+    pub failed_at: Option<Timestamp>,
+    /// The branches that are indexed, by name.
+    pub indexed: Vec<BranchTip>,
     /// Commits that are indexed.
     pub commits: u64,
     /// Files at the indexed head.
     pub files: u64,
+    /// Indexed commits that no indexed branch reaches any more.
+    pub rewritten: u64,
     /// What of it was left out because it cannot be read or is too large, in sentences.
     pub left_out: Vec<String>,
 }
 
-impl RepositoryStatus {
-    /// The commit at the head of the default branch that is indexed.
-    pub fn head(&self) -> Option<Sha> {
-        self.entry.indexed.get(self.default_branch.as_ref()?).copied()
+/// Which branches of a repository are indexed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchSelection {
+    /// Which.
+    pub which: BranchChoice,
+    /// Names of those that are indexed besides the default one, if they were selected.
+    pub names: Vec<String>,
+}
+
+/// Which branches of a repository are indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchChoice {
+    /// The one that HEAD points at.
+    Default,
+    /// That one and those that are named.
+    Selected,
+    /// All.
+    All,
+}
+
+/// A branch and the commit of it that is indexed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchTip {
+    /// Name of the branch.
+    pub branch: String,
+    /// The commit.
+    pub sha: Sha,
+}
+
+impl From<Branches> for BranchSelection {
+    fn from(branches: Branches) -> Self {
+        let (which, names) = match branches {
+            Branches::Default => (BranchChoice::Default, vec![]),
+            Branches::Selected(names) => (BranchChoice::Selected, names),
+            Branches::All => (BranchChoice::All, vec![]),
+        };
+        Self { which, names }
+    }
+}
+
+/// What is known of all repositories, read once.
+struct Known {
+    counts: BTreeMap<(String, ItemKind), u64>,
+    failures: Vec<SyncFailure>,
+    /// The project whose repository is being read.
+    indexing: Option<String>,
+}
+
+impl Known {
+    fn read(engine: &Engine) -> Result<Self> {
+        let counts = engine.ledger().counts()?;
+        let mut failures = engine.ledger().failures()?;
+        failures.retain(|failure| failure.source == Source::Repository);
+        let indexing = engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Self { counts, failures, indexing })
     }
 }
 
@@ -96,34 +194,48 @@ impl Engine {
     pub async fn repositories(&self) -> Result<Vec<RepositoryStatus>> {
         let engine = self.clone();
         self.blocking(move || {
-            let counts = engine.ledger().counts()?;
-            let mut failures = engine.ledger().failures()?;
-            failures.retain(|failure| failure.source == Source::Repository);
-            let indexing = engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let of = |project: &str, kind| counts.get(&(project.to_owned(), kind)).copied().unwrap_or(0);
-            let status = |entry: RepositoryEntry| {
-                let repository = engine.repository_record(&entry.project)?;
-                let failure = failures.iter().find(|failure| failure.project == entry.project).cloned();
-                let state = match (&failure, entry.synced_at) {
-                    _ if indexing.as_ref() == Some(&entry.project) => RepositoryState::Indexing,
-                    (Some(_), _) => RepositoryState::Failed,
-                    (None, Some(_)) => RepositoryState::Ready,
-                    (None, None) => RepositoryState::New,
-                };
-                Ok(RepositoryStatus {
-                    state,
-                    failure,
-                    default_branch: repository
-                        .and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned())),
-                    commits: of(&entry.project, ItemKind::Commit),
-                    files: of(&entry.project, ItemKind::File),
-                    left_out: engine.left_out(&entry.project)?,
-                    entry,
-                })
-            };
-            engine.ledger().repositories()?.into_iter().map(status).collect()
+            let known = Known::read(&engine)?;
+            let entries = engine.ledger().repositories()?;
+            entries.into_iter().map(|entry| engine.status(entry, &known)).collect()
         })
         .await
+    }
+
+    /// A repository and its state.
+    pub(crate) fn status_of(&self, entry: RepositoryEntry) -> Result<RepositoryStatus> {
+        self.status(entry, &Known::read(self)?)
+    }
+
+    fn status(&self, entry: RepositoryEntry, known: &Known) -> Result<RepositoryStatus> {
+        let failure = known.failures.iter().find(|failure| failure.project == entry.project).cloned();
+        let state = match (&failure, entry.synced_at) {
+            _ if known.indexing.as_ref() == Some(&entry.project) => RepositoryState::Indexing,
+            (Some(_), _) => RepositoryState::Failed,
+            (None, Some(_)) => RepositoryState::Ready,
+            (None, None) => RepositoryState::New,
+        };
+        let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
+        let repository = self.repository_record(&entry.project)?;
+        let default_branch =
+            repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
+        let count = |kind| known.counts.get(&(entry.project.clone(), kind)).copied().unwrap_or(0);
+        Ok(RepositoryStatus {
+            state,
+            last_error,
+            failed_at,
+            head: default_branch.as_ref().and_then(|branch| entry.indexed.get(branch)).copied(),
+            default_branch,
+            commits: count(ItemKind::Commit),
+            files: count(ItemKind::File),
+            left_out: self.left_out(&entry.project)?,
+            project: entry.project,
+            address: entry.address,
+            branches: entry.branches.into(),
+            added_at: entry.added_at,
+            synced_at: entry.synced_at,
+            indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
+            rewritten: entry.rewritten.len() as u64,
+        })
     }
 
     /// Paths of a repository's files that the rest of its code refers to most, the most central first; others if none
@@ -186,8 +298,8 @@ impl Engine {
         let engine = self.clone();
         self.blocking(move || {
             let problem = |status: &RepositoryStatus| {
-                let project = &status.entry.project;
-                let Some(head) = status.head() else { return Some("it has not been indexed yet".to_owned()) };
+                let project = &status.project;
+                let Some(head) = status.head else { return Some("it has not been indexed yet".to_owned()) };
                 match engine.objects(project).map_err(|error| error.to_string()) {
                     Ok(objects) => match objects.exists(head) {
                         Ok(true) => None,
@@ -197,7 +309,7 @@ impl Engine {
                     Err(error) => Some(error),
                 }
             };
-            Ok(statuses.iter().map(|status| (status.entry.project.clone(), problem(status))).collect())
+            Ok(statuses.iter().map(|status| (status.project.clone(), problem(status))).collect())
         })
         .await
     }

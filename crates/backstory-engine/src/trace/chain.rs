@@ -121,7 +121,7 @@ pub(crate) struct Carrier {
     pub(crate) id: ThreadId,
     /// The commit it was merged as, if that is another.
     merge: Option<NodeId>,
-    edge: &'static str,
+    edge: Edge,
 }
 
 impl Engine {
@@ -135,14 +135,14 @@ impl Engine {
             }
         };
         for id in self.merged_as(&own)? {
-            add(Carrier { id, merge: None, edge: Edge::MergedAs.name() });
+            add(Carrier { id, merge: None, edge: Edge::MergedAs });
         }
         for id in self.graph().with_text("headCommit", &commit.to_string())? {
             if let NodeId::Thread(id) = id
                 && id.kind == ThreadKind::MergeRequest
                 && self.is_merged(&id)?
             {
-                add(Carrier { id, merge: None, edge: Edge::PartOf.name() });
+                add(Carrier { id, merge: None, edge: Edge::PartOf });
             }
         }
         let mut commit = own;
@@ -150,7 +150,7 @@ impl Engine {
             let merges = self.graph().edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
             let Some(merge) = merges.into_iter().next().map(|end| end.other) else { break };
             for id in self.merged_as(&merge)? {
-                add(Carrier { id, merge: Some(merge.clone()), edge: Edge::MergedAs.name() });
+                add(Carrier { id, merge: Some(merge.clone()), edge: Edge::MergedAs });
             }
             commit = merge;
         }
@@ -204,7 +204,7 @@ impl Engine {
                 if let Some(step) = self.merge_step(project, merge, &from)? {
                     trace.add(step);
                 }
-                from = merge.to_string();
+                from = merge.clone();
             }
             self.follow_merge_request(&carrier, &from, origins, words, trace)?;
             concerned.push(carrier.id.into());
@@ -237,7 +237,7 @@ impl Engine {
         let text = best.map_or(body.as_str(), |note| note.text.as_str());
         let node = self.commit_node(project, record)?;
         Ok(Step {
-            edge: edge.name(),
+            edge,
             from: None,
             evidence: Evidence {
                 text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
@@ -257,26 +257,22 @@ impl Engine {
         let url = repository.map(|repository| {
             commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
         });
-        Ok(TraceNode {
-            id: NodeId::commit(project, &sha).to_string(),
-            kind: "commit",
-            title: record.commit.title().to_owned(),
-            url: url.filter(|url| !url.is_empty()),
-        })
+        let id = NodeId::commit(project, &sha);
+        Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))
     }
 
-    fn merge_step(&self, project: &str, merge: &NodeId, from: &str) -> Result<Option<Step>> {
+    fn merge_step(&self, project: &str, merge: &NodeId, from: &NodeId) -> Result<Option<Step>> {
         let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
         let Some(record) = self.commit_record(project, sha)? else { return Ok(None) };
         let node = self.commit_node(project, &record)?;
         let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
-        Ok(Some(Step { edge: Edge::MergedBy.name(), from: Some(from.to_owned()), node, evidence, confidence: None }))
+        Ok(Some(Step { edge: Edge::MergedBy, from: Some(from.clone()), node, evidence, confidence: None }))
     }
 
     fn follow_merge_request(
         &self,
         carrier: &Carrier,
-        from: &str,
+        from: &NodeId,
         origins: &[LineOrigin],
         words: &Words,
         trace: &mut Trace,
@@ -286,14 +282,14 @@ impl Engine {
             trace.miss(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
             trace.add(Step {
                 edge: carrier.edge,
-                from: Some(from.to_owned()),
-                node: TraceNode { id: id.to_string(), kind: "merge_request", title: String::new(), url: None },
+                from: Some(from.clone()),
+                node: TraceNode::new(id, String::new(), None),
                 evidence: Evidence::default(),
                 confidence: None,
             });
             return Ok(());
         };
-        trace.add(merge_request_step(&mr, carrier.edge, from, words));
+        trace.add(merge_request_step(&mr, carrier.edge, Some(from), words));
         self.discussions_about(&mr, origins, words, trace)
     }
 
@@ -326,13 +322,13 @@ impl Engine {
         match self.item_now(&id)? {
             Some(Item::MergeRequest(mr)) => {
                 let words = Words::of(&mr.thread.title, None);
-                trace.add(merge_request_step(&mr, Edge::MergedAs.name(), "", &words));
+                trace.add(merge_request_step(&mr, Edge::MergedAs, None, &words));
                 self.discussions_about(&mr, &[], &words, trace)?;
                 self.issues_of(&[id], &words, trace)
             }
             Some(Item::Issue(issue)) => {
                 let words = Words::of(&issue.thread.title, None);
-                trace.add(self.issue_step(&issue, Edge::References, "", &words));
+                trace.add(self.issue_step(&issue, Edge::References, None, &words));
                 self.solutions_of(&id, &words, trace)
             }
             _ => Err(not_found("issue or merge request", &id.to_string())),
@@ -340,16 +336,15 @@ impl Engine {
     }
 }
 
-fn merge_request_step(mr: &MergeRequest, edge: &'static str, from: &str, words: &Words) -> Step {
+pub(super) fn merge_request_node(mr: &MergeRequest) -> TraceNode {
+    TraceNode::new(mr.id.clone().into(), &*mr.thread.title, Some(mr.thread.web_url.clone()))
+}
+
+fn merge_request_step(mr: &MergeRequest, edge: Edge, from: Option<&NodeId>, words: &Words) -> Step {
     Step {
         edge,
-        from: Some(from.to_owned()).filter(|from| !from.is_empty()),
-        node: TraceNode {
-            id: mr.id.to_string(),
-            kind: "merge_request",
-            title: mr.thread.title.clone(),
-            url: Some(mr.thread.web_url.clone()),
-        },
+        from: from.cloned(),
+        node: merge_request_node(mr),
         evidence: Evidence {
             text: Some(snippet(&mr.thread.description, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
             url: Some(mr.thread.web_url.clone()),

@@ -42,7 +42,7 @@ impl Engine {
                 merge_requests: self
                     .carriers(place.project(), source.commit)?
                     .into_iter()
-                    .map(|c| c.id.to_string())
+                    .map(|carrier| carrier.id)
                     .collect(),
                 replaced_by: commit,
             });

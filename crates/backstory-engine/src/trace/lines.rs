@@ -10,9 +10,7 @@ use backstory_model::{
 use backstory_sources::git::objects::ObjectError;
 use jiff::Timestamp;
 
-use super::{
-    LineOrigin, MAX_LINES, Trace, TraceRequest, chain::Words, requests::MAX_TRACED, seen_through, target::Place,
-};
+use super::{LineOrigin, MAX_LINES, Trace, TraceRequest, chain::Words, requests::MAX_TRACED, target::Place};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -132,7 +130,7 @@ impl Engine {
                 author: author.name,
                 date: author.at,
                 title,
-                seen_through: seen_through(origin.seen),
+                seen_through: origin.seen.each(),
             });
         }
         let mut commits: Vec<(u32, Sha)> = shares.into_iter().map(|(commit, lines)| (lines, commit)).collect();

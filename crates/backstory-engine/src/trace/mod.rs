@@ -9,9 +9,14 @@ mod remembered;
 mod requests;
 mod target;
 
-use backstory_model::{commit::Sha, id::NodeId, lineage::Seen};
+use backstory_model::{
+    commit::Sha,
+    edge::Edge,
+    id::{NodeId, NodeKind, ThreadId, ThreadKind},
+    lineage::SeenThrough,
+};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use remembered::Remembered;
 pub(crate) use target::Place;
@@ -21,6 +26,7 @@ use crate::{
     Engine,
     enrich::NotesByModel,
     error::{Error, Result},
+    use_case::{UseCase, Weight},
 };
 
 /// Most lines that are asked about at once.
@@ -33,7 +39,7 @@ pub const DEFAULT_EARLIER: usize = 5;
 const MAX_NOTED: usize = 4;
 
 /// What to trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceRequest {
     /// Full path of the project; may be absent where there is only one repository.
     pub project: Option<String>,
@@ -46,7 +52,7 @@ pub struct TraceRequest {
 }
 
 /// How fresh the answer is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indexed {
     /// The indexed commit at the head of the default branch.
     pub commit: Option<Sha>,
@@ -55,7 +61,7 @@ pub struct Indexed {
 }
 
 /// Where lines come from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineOrigin {
     /// First line that was asked about.
     pub start: u32,
@@ -73,18 +79,18 @@ pub struct LineOrigin {
     pub date: Timestamp,
     /// First line of the commit's message.
     pub title: String,
-    /// What was seen through: `moved`, `copied`, `ignored revision`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub seen_through: Vec<&'static str>,
+    /// What was seen through.
+    #[serde(default)]
+    pub seen_through: Vec<SeenThrough>,
 }
 
 /// A node of the chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceNode {
     /// Its reference.
-    pub id: String,
-    /// What it is: `commit`, `merge_request`, `discussion`, `issue`, `design_note`.
-    pub kind: &'static str,
+    pub id: NodeId,
+    /// What it is.
+    pub kind: NodeKind,
     /// Its title; of a discussion, who began it and when.
     pub title: String,
     /// Address for people.
@@ -92,7 +98,7 @@ pub struct TraceNode {
 }
 
 /// What shows that an edge holds, or why the node matters.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Words quoted from the node.
     pub text: Option<String>,
@@ -103,28 +109,28 @@ pub struct Evidence {
     /// Lines of it, from 1.
     pub lines: Option<(u32, u32)>,
     /// What speaks for an edge that nobody stated, a sentence each, the strongest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
 /// A step from a node to the next.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Name of the edge.
-    pub edge: &'static str,
-    /// Reference of the node it starts from; none for the lines themselves.
-    pub from: Option<String>,
+    /// The edge.
+    pub edge: Edge,
+    /// The node it starts from; none for the lines themselves.
+    pub from: Option<NodeId>,
     /// The node it leads to.
     pub node: TraceNode,
     /// What shows it.
     pub evidence: Evidence,
     /// How likely it is, 0 to 1, if nobody stated it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f32>,
 }
 
 /// An earlier version of the line.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlierVersion {
     /// The commit that wrote it.
     pub commit: Sha,
@@ -143,13 +149,13 @@ pub struct EarlierVersion {
     /// The lines as they were.
     pub text: String,
     /// Merge requests that carried the commit.
-    pub merge_requests: Vec<String>,
+    pub merge_requests: Vec<ThreadId>,
     /// The commit that replaced it.
     pub replaced_by: Sha,
 }
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// Full path of the project.
     pub project: String,
@@ -173,18 +179,35 @@ pub struct Trace {
     pub origins: Vec<LineOrigin>,
     /// From the lines to the reasons, the best first.
     pub chain: Vec<Step>,
-    /// References of merge requests, the most relevant first.
-    pub merge_requests: Vec<String>,
-    /// References of issues, the most relevant first.
-    pub issues: Vec<String>,
-    /// References of discussions, the most relevant first.
-    pub discussions: Vec<String>,
+    /// The merge requests, the most relevant first.
+    pub merge_requests: Vec<ThreadId>,
+    /// The issues, the most relevant first.
+    pub issues: Vec<ThreadId>,
+    /// The discussions, the most relevant first.
+    pub discussions: Vec<NodeId>,
     /// Earlier versions, the newest first.
     pub earlier: Vec<EarlierVersion>,
     /// Design notes that a language model wrote of these merge requests and issues, apart from what people said.
-    pub notes_by_model: Vec<NotesByModel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_notes: Vec<NotesByModel>,
     /// What could not be found, a sentence each.
     pub missing: Vec<String>,
+}
+
+impl UseCase for TraceRequest {
+    const NAME: &'static str = "trace";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Trace;
+
+    async fn run(self, engine: &Engine) -> Result<Trace> {
+        engine.trace(self).await
+    }
+}
+
+impl TraceNode {
+    fn new(id: NodeId, title: impl Into<String>, url: Option<String>) -> Self {
+        Self { kind: id.kind(), id, title: title.into(), url }
+    }
 }
 
 impl Trace {
@@ -192,14 +215,13 @@ impl Trace {
         if self.chain.iter().any(|known| known.node.id == step.node.id) {
             return;
         }
-        let list = match step.node.kind {
-            "merge_request" => Some(&mut self.merge_requests),
-            "issue" => Some(&mut self.issues),
-            "discussion" => Some(&mut self.discussions),
-            _ => None,
-        };
-        if let Some(list) = list {
-            list.push(step.node.id.clone());
+        match &step.node.id {
+            NodeId::Thread(thread) if thread.kind == ThreadKind::MergeRequest => {
+                self.merge_requests.push(thread.clone());
+            }
+            NodeId::Thread(thread) => self.issues.push(thread.clone()),
+            NodeId::Discussion { .. } => self.discussions.push(step.node.id.clone()),
+            _ => {}
         }
         self.chain.push(step);
     }
@@ -231,18 +253,15 @@ impl Engine {
         let engine = self.clone();
         self.blocking(move || {
             let mut trace = engine.trace_now(&request)?;
-            trace.notes_by_model = engine.notes_of_trace(&trace)?;
+            trace.model_notes = engine.notes_of_trace(&trace)?;
             Ok(trace)
         })
         .await
     }
 
     fn notes_of_trace(&self, trace: &Trace) -> Result<Vec<NotesByModel>> {
-        let threads = trace.merge_requests.iter().chain(&trace.issues).filter_map(|id| match id.parse() {
-            Ok(NodeId::Thread(thread)) => Some(thread),
-            _ => None,
-        });
-        let notes = threads.take(MAX_NOTED).map(|thread| self.notes_now(&thread));
+        let threads = trace.merge_requests.iter().chain(&trace.issues);
+        let notes = threads.take(MAX_NOTED).map(|thread| self.notes_now(thread));
         notes.filter_map(Result::transpose).collect()
     }
 
@@ -269,10 +288,4 @@ impl Engine {
             }
         }
     }
-}
-
-/// What was seen through on the way to an origin, in words.
-pub fn seen_through(seen: Seen) -> Vec<&'static str> {
-    let all = [(Seen::MOVED, "moved"), (Seen::COPIED, "copied"), (Seen::IGNORED, "ignored revision")];
-    all.into_iter().filter(|(what, _)| seen.has(*what)).map(|(_, name)| name).collect()
 }

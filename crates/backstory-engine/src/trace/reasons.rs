@@ -13,7 +13,7 @@ use backstory_store::graph::{Direction, InferredLink};
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
-    chain::{QUOTED, Words},
+    chain::{QUOTED, Words, merge_request_node},
     requests::Told,
 };
 use crate::{Engine, error::Result};
@@ -111,7 +111,7 @@ impl Engine {
                     continue;
                 }
                 match self.item_now(&end.other)? {
-                    Some(Item::Issue(issue)) => trace.add(self.issue_step(&issue, edge, &id.to_string(), words)),
+                    Some(Item::Issue(issue)) => trace.add(self.issue_step(&issue, edge, Some(id), words)),
                     // A number that is only mentioned may be that of a request.
                     _ if edge == Edge::References => {}
                     _ => trace.miss(format!("issue {thread} is not in the index; sync its project to read it")),
@@ -121,7 +121,7 @@ impl Engine {
         for id in ids {
             for link in self.graph().inferred(id)?.into_iter().filter(|link| link.from == *id) {
                 if let Some(Item::Issue(issue)) = self.item_now(&link.to)? {
-                    trace.add(inferred(self.issue_step(&issue, Edge::RelatesTo, &id.to_string(), words), link));
+                    trace.add(inferred(self.issue_step(&issue, Edge::RelatesTo, Some(id), words), link));
                 }
             }
         }
@@ -144,7 +144,7 @@ impl Engine {
                             self.follow_commit(project, &record, &[], words, trace)?;
                             let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
                             if let Some(step) = own {
-                                (step.edge, step.from) = (edge.name(), Some(id.to_string()));
+                                (step.edge, step.from) = (edge, Some(id.clone()));
                             }
                         }
                     }
@@ -168,7 +168,7 @@ impl Engine {
                 (NodeId::Commit { project, sha }, Some(_)) => {
                     if let Some(record) = self.commit_record(project, sha)? {
                         let mut step = self.commit_step(project, &record, &[], words)?;
-                        (step.edge, step.from) = (Edge::RelatesTo.name(), Some(id.to_string()));
+                        (step.edge, step.from) = (Edge::RelatesTo, Some(id.clone()));
                         trace.add(inferred(step, link));
                     }
                 }
@@ -178,16 +178,11 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn issue_step(&self, issue: &Issue, edge: Edge, from: &str, words: &Words) -> Step {
+    pub(super) fn issue_step(&self, issue: &Issue, edge: Edge, from: Option<&NodeId>, words: &Words) -> Step {
         Step {
-            edge: edge.name(),
-            from: Some(from.to_owned()).filter(|from| !from.is_empty()),
-            node: TraceNode {
-                id: issue.id.to_string(),
-                kind: "issue",
-                title: issue.thread.title.clone(),
-                url: Some(issue.thread.web_url.clone()),
-            },
+            edge,
+            from: from.cloned(),
+            node: TraceNode::new(issue.id.clone().into(), &*issue.thread.title, Some(issue.thread.web_url.clone())),
             evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
             confidence: None,
         }
@@ -196,14 +191,9 @@ impl Engine {
 
 fn solution_step(mr: &MergeRequest, edge: Edge, id: &NodeId, words: &Words) -> Step {
     Step {
-        edge: edge.name(),
-        from: Some(id.to_string()),
-        node: TraceNode {
-            id: mr.id.to_string(),
-            kind: "merge_request",
-            title: mr.thread.title.clone(),
-            url: Some(mr.thread.web_url.clone()),
-        },
+        edge,
+        from: Some(id.clone()),
+        node: merge_request_node(mr),
         evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
         confidence: None,
     }
@@ -288,14 +278,13 @@ fn discussion_step(
     let beginning: String = first.lines().next().unwrap_or_default().chars().take(TITLE).collect();
     let edge = if relevance.on_lines > 0 { Edge::CommentsOn } else { Edge::PartOf };
     Step {
-        edge: edge.name(),
-        from: Some(mr.id.to_string()),
-        node: TraceNode {
-            id: discussion.node_id().to_string(),
-            kind: "discussion",
-            title: format!("@{author}, {}: {beginning}", day(note.created_at)),
-            url: Some(discussion.web_url.clone()),
-        },
+        edge,
+        from: Some(mr.id.clone().into()),
+        node: TraceNode::new(
+            discussion.node_id(),
+            format!("@{author}, {}: {beginning}", day(note.created_at)),
+            Some(discussion.web_url.clone()),
+        ),
         evidence: Evidence {
             text: Some(snippet(&note.body, &words.query(), QUOTED)),
             url: Some(discussion.note_url(note.id)),

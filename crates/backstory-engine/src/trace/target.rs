@@ -17,6 +17,7 @@ use backstory_sources::git::{
     refs,
 };
 use backstory_store::ledger::{RepositoryEntry, StoredLineage};
+use serde::{Deserialize, Serialize};
 
 use super::Indexed;
 use crate::{
@@ -30,7 +31,8 @@ const NAMED: usize = 5;
 const MAX_TYPOS: usize = 3;
 
 /// What is asked about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Target {
     /// Lines of a file, first and last from 1; all of them if absent.
     Lines {

@@ -7,6 +7,7 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::facts::DocumentFacts;
 
@@ -177,7 +178,7 @@ pub struct StoredDocument {
 }
 
 /// How much of the corpus has vectors.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// All documents.
     pub documents: u64,
@@ -189,8 +190,15 @@ pub struct Coverage {
     pub by_kind: Vec<KindCoverage>,
 }
 
+impl Coverage {
+    /// Documents without vectors.
+    pub fn waiting(&self) -> u64 {
+        self.documents.saturating_sub(self.embedded)
+    }
+}
+
 /// How many documents of a kind have vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindCoverage {
     /// The kind.
     pub kind: DocumentKind,

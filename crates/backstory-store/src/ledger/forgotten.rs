@@ -8,6 +8,7 @@ use backstory_model::{
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Ledger, LedgerError, time, to_i64};
@@ -16,7 +17,8 @@ use super::{Ledger, LedgerError, time, to_i64};
 const MOST_UNFINISHED: i64 = 10;
 
 /// Kind of what is forgotten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ForgottenKind {
     /// An issue or merge request.
     Thread,
@@ -95,7 +97,8 @@ impl fmt::Display for Subject {
 }
 
 /// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AuditAction {
     /// It was forgotten.
     Forget,
@@ -120,7 +123,7 @@ impl AuditAction {
 }
 
 /// What was done, without any content.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// Its number.
     pub id: i64,

@@ -5,6 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::{LedgerError, PutAside, Retried, time};
@@ -59,11 +60,12 @@ pub struct StoredItem {
 }
 
 /// How far a list has been read: everything up to this time and id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cursor {
     /// `updated_at` of the last item.
     pub updated_at: Timestamp,
     /// The forge's id of the last item, which orders equal times.
+    #[serde(rename = "forge_id")]
     pub id: u64,
 }
 

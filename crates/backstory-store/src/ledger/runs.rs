@@ -3,6 +3,7 @@
 use backstory_model::sight::Sight;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
 
 use super::{Ledger, LedgerError, time};
 
@@ -10,7 +11,7 @@ use super::{Ledger, LedgerError, time};
 const NEVER: i64 = 0;
 
 /// A sync run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Number of the run.
     pub id: i64,
@@ -29,7 +30,8 @@ pub struct Run {
 }
 
 /// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// Not ended.
     Running,

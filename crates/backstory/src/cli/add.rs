@@ -2,21 +2,20 @@
 
 use std::{path::Path, time::Instant};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use super::{
-    Session,
-    repos::{self, Repository},
-    sync, task,
+use backstory_engine::{
+    ledger::Branches,
+    model::reference::Forge,
+    repository::{AddRequest, ListRepositories, RepositoryStatus},
 };
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Session, repos, sync, task};
 use crate::{
     client::Client,
     failure::{Failure, Result, reason},
     output::{counted, duration, plain},
 };
-
-const ADD: &str = include_str!("../../../../queries/graphql/add_repository.graphql");
 
 /// Index a git repository: its history, its code and who wrote which line
 ///
@@ -60,31 +59,19 @@ enum ForgeChoice {
     Github,
 }
 
-impl ForgeChoice {
-    /// Its name in the API.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Gitlab => "GITLAB",
-            Self::Github => "GITHUB",
+impl From<ForgeChoice> for Forge {
+    fn from(choice: ForgeChoice) -> Self {
+        match choice {
+            ForgeChoice::Gitlab => Self::GitLab,
+            ForgeChoice::Github => Self::GitHub,
         }
     }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    add_repository: Added,
-}
-
-#[derive(Deserialize)]
-struct Added {
-    project: String,
 }
 
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Printed {
-    repository: Repository,
+    repository: RepositoryStatus,
     summary: Value,
     took_ms: u64,
 }
@@ -93,11 +80,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let address = absolute(&args.address)?;
     let client = Client::open_for_work(session, "add", || Ok(())).await?;
     let begun = Instant::now();
-    let variables = json!({
-        "address": address, "name": args.name, "branches": args.branches, "allBranches": args.all_branches,
-        "forge": args.forge.map(ForgeChoice::name),
-    });
-    let Answer { add_repository: Added { project } } = client.run(ADD, variables).await?;
+    let branches = match (args.all_branches, args.branches.is_empty()) {
+        (true, _) => Branches::All,
+        (false, true) => Branches::Default,
+        (false, false) => Branches::Selected(args.branches.clone()),
+    };
+    let forge = args.forge.map(Forge::from);
+    let request = AddRequest { address: address.clone(), name: args.name.clone(), branches, forge };
+    let project = client.answer(request).await?.project;
     if args.name.is_none() {
         tell_copy(session, &address, &project)?;
     }
@@ -108,14 +98,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&Printed { repository, summary, took_ms })?);
     }
     session.terminal.line(format_args!("{} in {}", indexed(&repository), duration(took)))?;
-    repository.tell_left_out(&session.terminal);
-    for missing in args.branches.iter().filter(|name| !repository.has_branch(name)) {
+    repos::tell_left_out(&session.terminal, &repository);
+    for missing in args.branches.iter().filter(|name| !repository.indexed.iter().any(|tip| tip.branch == **name)) {
         session
             .terminal
             .warning(format_args!("{project} has no branch {}; it is indexed as soon as there is one", plain(missing)));
     }
     let coverage = task::coverage(&client).await?;
-    task::tell_waiting(&session.terminal, &client, coverage);
+    task::tell_waiting(&session.terminal, &client, &coverage);
     Ok(())
 }
 
@@ -147,27 +137,26 @@ fn tell_copy(session: &Session, address: &str, project: &str) -> Result<()> {
 
 /// Puts a repository of this machine on the list, with its usual name and its default branch; the name.
 pub(super) async fn put(client: &Client, path: &str) -> Result<String> {
-    let variables = json!({ "address": path, "name": null, "branches": null, "allBranches": false, "forge": null });
-    let answer: Answer = client.run(ADD, variables).await?;
-    Ok(answer.add_repository.project)
+    Ok(client.answer(AddRequest { address: path.to_owned(), ..AddRequest::default() }).await?.project)
 }
 
 /// Brings the index to what the repository has; what it has, and what the sync did.
-pub(super) async fn index(client: &Client, project: &str) -> Result<(Repository, Value)> {
+pub(super) async fn index(client: &Client, project: &str) -> Result<(RepositoryStatus, Value)> {
     let summary = sync::project(client, project).await?;
-    let repository = repos::all(client).await?.into_iter().find(|repository| repository.project == project);
+    let repository =
+        client.answer(ListRepositories {}).await?.into_iter().find(|repository| repository.project == project);
     let gone = || Failure::usage(format!("{project} was removed while it was read"));
     Ok((repository.ok_or_else(gone)?, summary))
 }
 
 /// `Indexed acme/shop: 1,234 commits, 56 files, main at 1a2b3c4d`
-pub(super) fn indexed(repository: &Repository) -> String {
+pub(super) fn indexed(repository: &RepositoryStatus) -> String {
     format!(
         "Indexed {}: {}, {}, {}",
         plain(&repository.project),
         counted(repository.commits, "commit", "commits"),
         counted(repository.files, "file", "files"),
-        repository.shown_head()
+        repos::head_of(repository)
     )
 }
 

@@ -122,7 +122,7 @@ async fn about(client: &Client, args: &Args) -> Result<(Value, Option<String>)> 
         return Ok((json!({ "query": what }), args.project.clone()));
     }
     Ok(match place::find(client, what, args.project.as_deref()).await? {
-        Place::Reference(reference) => (json!({ "ref": reference, "rev": args.rev }), args.project.clone()),
+        Place::Reference(reference) => (json!({ "ref": reference.to_string(), "rev": args.rev }), args.project.clone()),
         Place::Code(code) => {
             let about = json!({
                 "path": code.path,

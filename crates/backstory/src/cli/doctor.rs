@@ -8,29 +8,29 @@ use backstory_engine::{
     Engine,
     embed::{Embedder, Provider},
     error::ErrorKind,
-    model::sight::Sight,
+    index::Coverage,
+    repository::ListRepositories,
     settings::Forge,
     sources::{
         forge::{self, Client as ForgeClient, token_wanted},
         git::{Git, command::GitSettings},
     },
 };
+use backstory_server::{Limits, Schemas};
 use serde::Serialize;
 use serde_json::json;
 
 use super::{
     Session,
     auth_test::{RETRIES, refusal},
-    repos::{self, Repository},
-    stats,
-    task::{Coverage, coverage},
+    repos, stats,
+    task::coverage,
 };
 use crate::{
     client::{Client, Remote},
     config::{self, Config, Credential},
     data_dir::{Claim, DataDir, Want},
     failure::{Failure, Result},
-    graphql::{Limits, Schemas},
     output::{BAD, DOUBTFUL, GOOD, plain},
 };
 
@@ -263,7 +263,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
                 let schemas = Schemas::new(&engine, Limits::default());
-                let client = Client::here(schemas.seeing(Sight::Confidential).clone(), engine.clone());
+                let client = Client::here(schemas.clone(), engine.clone());
                 session.share.begin(engine, schemas, directory, "doctor", &config.digest);
                 check_reads(&client, config, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
@@ -293,9 +293,9 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
 /// What was read, and what could not be.
 async fn check_reads(client: &Client, config: &Config, report: &mut Report) {
     check_secrets(client, report).await;
-    match repos::all(client).await {
+    match client.answer(ListRepositories {}).await {
         Ok(repositories) => {
-            let failures = repositories.iter().filter_map(Repository::failure);
+            let failures = repositories.iter().filter_map(repos::failure_of);
             failures.for_each(|failure| report.warn("repository", failure));
         }
         Err(failure) => report.fail("repository", failure),

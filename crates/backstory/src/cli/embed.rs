@@ -2,20 +2,14 @@
 
 use std::time::Instant;
 
-use serde::Deserialize;
-use serde_json::json;
+use backstory_engine::{EmbedRequest, task::TaskKind};
 
-use super::{
-    Session,
-    task::{self, Task},
-};
+use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
     output::{counted, duration},
 };
-
-const EMBED: &str = include_str!("../../../../queries/graphql/embed.graphql");
 
 /// Make the vectors that search by meaning needs, for every document that has none
 #[derive(clap::Args)]
@@ -29,11 +23,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    embed: Task,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let config = session.config()?;
     let client = Client::open_for_work(session, "embed", || config.require_embedding_key()).await?;
@@ -41,12 +30,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let waiting = task::coverage(&client).await?.waiting();
     let begin = async {
         // A server may be making them already.
-        match task::running(&client, "EMBED").await? {
+        match task::running(&client, TaskKind::Embed).await? {
             Some(task) => Ok(task),
-            None => client.run::<Answer>(EMBED, json!({})).await.map(|answer| answer.embed),
+            None => client.answer(EmbedRequest {}).await,
         }
     };
-    let summary = task::follow(&client, "embed", Box::pin(begin)).await?;
+    let summary = task::follow(&client, TaskKind::Embed, Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

@@ -1,20 +1,14 @@
 //! `enrich`
 
+use backstory_engine::{enrich::EnrichRequest, model::written::WrittenKind, task::TaskKind};
 use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::json;
 
-use super::{
-    Session,
-    task::{self, Task},
-};
+use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
     output::{counted, plain},
 };
-
-const ENRICH: &str = include_str!("../../../../queries/graphql/enrich.graphql");
 
 /// What the language model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -25,11 +19,11 @@ enum What {
     DesignNotes,
 }
 
-impl What {
-    fn api_name(self) -> &'static str {
-        match self {
-            Self::Classification => "CLASSIFICATION",
-            Self::DesignNotes => "DESIGN_NOTES",
+impl From<What> for WrittenKind {
+    fn from(what: What) -> Self {
+        match what {
+            What::Classification => Self::Classification,
+            What::DesignNotes => Self::DesignNotes,
         }
     }
 }
@@ -58,16 +52,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    enrich: Task,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open_for_work(session, "enrich", || session.config()?.require_llm_key()).await?;
-    let variables = json!({ "projects": args.projects, "what": args.what.map(What::api_name), "limit": args.limit });
-    let begin = async { client.run::<Answer>(ENRICH, variables).await.map(|answer| answer.enrich) };
-    let summary = task::follow(&client, "enrich", Box::pin(begin)).await?;
+    let request = EnrichRequest {
+        projects: args.projects.clone(),
+        what: args.what.map(WrittenKind::from),
+        limit: args.limit.map(|limit| limit as usize),
+    };
+    let summary = task::follow(&client, TaskKind::Enrich, Box::pin(client.answer(request))).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

@@ -1,23 +1,19 @@
 //! `forget`
 
-use backstory_engine::forget::MAX_AUDIT;
-use clap::ValueEnum;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use super::{
-    Session,
-    task::{self, Task},
+use backstory_engine::{
+    forget::{AuditRequest, ForgetRequest, MAX_AUDIT, UndoForget},
+    ledger::{AuditAction, AuditEntry, ForgottenKind},
+    task::TaskKind,
 };
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::{Session, task};
 use crate::{
-    client::{Client, Operation},
+    client::Client,
     failure::Result,
     output::{counted, minute, plain, thousands},
 };
-
-const FORGET: &str = include_str!("../../../../queries/graphql/forget.graphql");
-const AUDIT: &str = include_str!("../../../../queries/graphql/audit.graphql");
 
 /// Take something out of everything that is stored, for good
 ///
@@ -69,32 +65,14 @@ enum Action {
     Retire,
 }
 
-#[derive(Deserialize)]
-struct Begun {
-    forget: Task,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Undone {
-    undo_forget: Entry,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    audit: Vec<Entry>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Entry {
-    id: String,
-    at: Timestamp,
-    action: String,
-    kind: String,
-    subject: String,
-    reason: Option<String>,
-    counts: Option<Value>,
-    verified: Option<bool>,
+impl From<Action> for AuditAction {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Forget => Self::Forget,
+            Action::Undo => Self::Undo,
+            Action::Retire => Self::Retire,
+        }
+    }
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -103,21 +81,20 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return list(session, &client, args).await;
     };
     let client = Client::open_for_work(session, "forget", || Ok(())).await?;
-    let variables = json!({ "ref": reference, "reason": args.reason });
+    let (reference, reason) = (reference.clone(), args.reason.clone());
     if args.undo {
-        let Undone { undo_forget: entry } = client.run(Operation::named(FORGET, "UndoForget"), variables).await?;
+        let entry = client.answer(UndoForget { reference, reason }).await?;
         if args.json {
             return Ok(session.terminal.json(&entry)?);
         }
-        let (subject, how) =
-            (plain(&entry.subject), if entry.kind == "person" { "'backstory sync --full'" } else { "the next sync" });
+        let (subject, how) = (
+            plain(&entry.subject),
+            if entry.kind == ForgottenKind::Person { "'backstory sync --full'" } else { "the next sync" },
+        );
         return Ok(session.terminal.line(format_args!("{subject} may be read again; {how} does it"))?);
     }
-    let begin = async {
-        let begun = client.run::<Begun>(Operation::named(FORGET, "Forget"), variables).await;
-        begun.map(|begun| begun.forget)
-    };
-    let summary = task::follow(&client, "forget", Box::pin(begin)).await?;
+    let begin = client.answer(ForgetRequest { reference, reason });
+    let summary = task::follow(&client, TaskKind::Forget, Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }
@@ -179,9 +156,8 @@ fn parts(counts: &Value) -> Vec<String> {
 }
 
 async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
-    let action = args.action.and_then(|action| action.to_possible_value());
-    let action = action.map(|action| action.get_name().to_uppercase());
-    let Listed { audit } = client.run(AUDIT, json!({ "first": MAX_AUDIT, "action": action })).await?;
+    let action = args.action.map(AuditAction::from);
+    let audit = client.answer(AuditRequest { action, before: None, limit: MAX_AUDIT }).await?;
     let terminal = &session.terminal;
     if args.json {
         return Ok(terminal.json(&audit)?);
@@ -189,12 +165,12 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
     if audit.is_empty() {
         return Ok(terminal.line("Nothing was forgotten.")?);
     }
-    let row = |entry: &Entry| {
+    let row = |entry: &AuditEntry| {
         let is_empty = |counts: &Value| counts.as_object().is_none_or(|counts| counts.is_empty());
-        let counts = entry.counts.as_ref().filter(|counts| entry.verified.is_some() || !is_empty(counts));
-        let removed = counts.map(|counts| parts(counts).join(", "));
-        let verified = match (entry.action.as_str(), entry.verified) {
-            ("undo" | "retire", _) => "",
+        let has_counts = entry.verified.is_some() || !is_empty(&entry.counts);
+        let removed = has_counts.then(|| parts(&entry.counts).join(", "));
+        let verified = match (entry.action, entry.verified) {
+            (AuditAction::Undo | AuditAction::Retire, _) => "",
             (_, Some(true)) => "yes",
             (_, Some(false)) => "no",
             (_, None) if removed.is_none() => "not ended",
@@ -202,7 +178,7 @@ async fn list(session: &Session, client: &Client, args: &Args) -> Result<()> {
         };
         vec![
             minute(entry.at),
-            entry.action.clone(),
+            entry.action.as_str().to_owned(),
             plain(&entry.subject),
             verified.to_owned(),
             removed.unwrap_or_default(),

@@ -261,7 +261,7 @@ fn log(cli: &Cli) {
         _ => ("trace", "debug"),
     };
     let api = if serves { ours } else { "off" };
-    let filter = EnvFilter::new(format!("{others},backstory={ours},backstory::graphql={api}"));
+    let filter = EnvFilter::new(format!("{others},backstory={ours},backstory_server::graphql={api}"));
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Beside).with_target(false);
     if serves {
         subscriber.init();

@@ -3,29 +3,15 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    model::id::{NodeId, is_sha, shown_path},
+    model::id::{InvalidId, NodeId, is_sha, shown_path},
+    repository::{ListRepositories, RepositoryStatus},
     sources::git::naming::{host_and_project, origin_of, repository_around},
 };
-use serde::Deserialize;
-use serde_json::json;
 
 use crate::{
     client::Client,
     failure::{Failure, Result},
 };
-
-const REPOSITORIES: &str = include_str!("../../../../queries/graphql/repository_addresses.graphql");
-
-#[derive(Deserialize)]
-struct Answer {
-    repositories: Vec<Repository>,
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    project: String,
-    address: String,
-}
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +19,7 @@ pub(super) enum Place {
     /// Code at a path.
     Code(CodePlace),
     /// A commit, merge request, issue or discussion.
-    Reference(String),
+    Reference(NodeId),
 }
 
 /// A path, alone or with lines or a symbol.
@@ -67,7 +53,7 @@ impl CodePlace {
 /// # Errors
 /// It means nothing, or several things.
 pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> Result<Place> {
-    let Answer { repositories } = client.run(REPOSITORIES, json!({})).await?;
+    let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(&repositories);
     let project = project.map(str::to_owned);
     let known = |name: &str| repositories.iter().any(|repository| repository.project == name);
@@ -81,13 +67,13 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     if let Some(short) = text.strip_prefix(['#', '!']).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
         let project = usual().ok_or_else(|| ambiguous(text))?;
         let _ = short;
-        return Ok(Place::Reference(format!("{project}{text}")));
+        return reference(&format!("{project}{text}"));
     }
     let sha = text.strip_prefix('@').unwrap_or(text);
     let on_disk = Path::new(split(text).0).exists();
     if is_sha(sha) && !on_disk {
         let project = usual().ok_or_else(|| ambiguous(text))?;
-        return Ok(Place::Reference(format!("{project}@{sha}")));
+        return reference(&format!("{project}@{sha}"));
     }
     match text.parse::<NodeId>() {
         Ok(NodeId::File { project, path }) if known(&project) => {
@@ -108,13 +94,17 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
         Ok(id @ (NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. }))
             if !on_disk && !is_path_of(&id, &here) =>
         {
-            return Ok(Place::Reference(id.to_string()));
+            return Ok(Place::Reference(id));
         }
         _ => {}
     }
     let (path, lines, symbol) = split(text);
     let (path, file) = from_root(path, here.as_ref())?;
     Ok(Place::Code(CodePlace { project: usual(), path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+}
+
+fn reference(text: &str) -> Result<Place> {
+    text.parse().map(Place::Reference).map_err(|error: InvalidId| Failure::usage(error.to_string()))
 }
 
 fn ambiguous(text: &str) -> Failure {
@@ -134,12 +124,12 @@ struct Here {
 }
 
 impl Here {
-    fn find(repositories: &[Repository]) -> Option<Self> {
+    fn find(repositories: &[RepositoryStatus]) -> Option<Self> {
         let root = repository_around(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
-        let by_path = |repository: &&Repository| Path::new(&repository.address) == root;
+        let by_path = |repository: &&RepositoryStatus| Path::new(&repository.address) == root;
         let origin = origin_of(&root);
         let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
-        let by_name = |repository: &&Repository| Some(repository.project.as_str()) == origin;
+        let by_name = |repository: &&RepositoryStatus| Some(repository.project.as_str()) == origin;
         let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));
         Some(Self { project: found.map(|repository| repository.project.clone()), root })
     }

@@ -2,21 +2,15 @@
 
 use std::time::Instant;
 
+use backstory_engine::{RebuildRequest, task::TaskKind};
 use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::json;
 
-use super::{
-    Session,
-    task::{self, Task},
-};
+use super::{Session, task};
 use crate::{
     client::Client,
     failure::Result,
     output::{duration, thousands},
 };
-
-const REBUILD: &str = include_str!("../../../../queries/graphql/rebuild.graphql");
 
 /// Make the graph, the index or both anew from what is stored, without a network
 ///
@@ -40,24 +34,16 @@ enum Projection {
     Index,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    rebuild: Task,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let (name, what) = match args.projection {
-        None => ("ALL", "graph and index"),
-        Some(Projection::Graph) => ("GRAPH", "graph"),
-        Some(Projection::Index) => ("INDEX", "index"),
+    let (projection, what) = match args.projection {
+        None => (backstory_engine::Projection::All, "graph and index"),
+        Some(Projection::Graph) => (backstory_engine::Projection::Graph, "graph"),
+        Some(Projection::Index) => (backstory_engine::Projection::Index, "index"),
     };
     let client = Client::open_for_work(session, "rebuild", || Ok(())).await?;
     let begun = Instant::now();
-    let begin = async {
-        let answer = client.run::<Answer>(REBUILD, json!({ "projection": name })).await;
-        answer.map(|answer| answer.rebuild)
-    };
-    let summary = task::follow(&client, "rebuild", Box::pin(begin)).await?;
+    let begin = client.answer(RebuildRequest { projection });
+    let summary = task::follow(&client, TaskKind::Rebuild, Box::pin(begin)).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }
@@ -67,6 +53,6 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         summary["digest"].as_str().unwrap_or_default(),
         thousands(summary["quads"].as_u64().unwrap_or(0))
     ))?;
-    task::tell_waiting(&session.terminal, &client, task::coverage(&client).await?);
+    task::tell_waiting(&session.terminal, &client, &task::coverage(&client).await?);
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `remove`
 
-use serde::Deserialize;
-use serde_json::json;
+use backstory_engine::repository::RemoveRepository;
 
 use super::Session;
 use crate::{
@@ -9,8 +8,6 @@ use crate::{
     failure::Result,
     output::{counted, plain},
 };
-
-const REMOVE: &str = include_str!("../../../../queries/graphql/remove_repository.graphql");
 
 /// Forget a git repository, its clone and everything known from it
 ///
@@ -23,15 +20,9 @@ pub(super) struct Args {
     project: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    remove_repository: u64,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "remove", || Ok(())).await?;
-    let Answer { remove_repository: gone } = client.run(REMOVE, json!({ "project": args.project })).await?;
+    let gone = client.answer(RemoveRepository { project: args.project.clone() }).await?;
     let (project, gone) = (plain(&args.project), counted(gone, "object was", "objects were"));
     Ok(session.terminal.line(format_args!("Removed {project} with its clone; {gone} forgotten"))?)
 }

@@ -1,8 +1,7 @@
 //! `repos`
 
+use backstory_engine::repository::{BranchChoice, ListRepositories, RepositoryStatus};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::Session;
 use crate::{
@@ -10,10 +9,6 @@ use crate::{
     failure::Result,
     output::{Terminal, minute, plain, thousands},
 };
-
-const REPOSITORIES: &str = include_str!("../../../../queries/graphql/repositories.graphql");
-/// Hex digits of an object name that are shown.
-const SHORT: usize = 8;
 
 /// List the git repositories that are indexed
 #[derive(clap::Args)]
@@ -24,98 +19,40 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    repositories: Vec<Repository>,
-}
-
-/// A git repository, as the API tells of it and `--json` prints it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-pub(super) struct Repository {
-    pub(super) project: String,
-    pub(super) address: String,
-    branches: Branches,
-    added_at: Timestamp,
-    pub(super) synced_at: Option<Timestamp>,
-    pub(super) default_branch: Option<String>,
-    pub(super) head: Option<String>,
-    #[serde(deserialize_with = "super::arguments::lower_case")]
-    state: String,
-    last_error: Option<String>,
-    failed_at: Option<Timestamp>,
-    indexed: Vec<Indexed>,
-    pub(super) commits: u64,
-    pub(super) files: u64,
-    rewritten: u64,
-    left_out: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize)]
-struct Branches {
-    #[serde(deserialize_with = "super::arguments::lower_case")]
-    which: String,
-    names: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize)]
-struct Indexed {
-    branch: String,
-    sha: String,
-}
-
-impl Repository {
-    /// `main at 1a2b3c4d`
-    pub(super) fn shown_head(&self) -> String {
-        match (&self.default_branch, &self.head) {
-            (Some(branch), Some(head)) => format!("{} at {}", plain(branch), short(head)),
-            (None, Some(head)) => short(head).to_owned(),
-            (_, None) => "not indexed".to_owned(),
-        }
-    }
-
-    /// Why it could not be read when that was last tried, as a sentence.
-    pub(super) fn failure(&self) -> Option<String> {
-        let project = plain(&self.project);
-        failure(&format!("the repository of {project}"), self.failed_at, self.last_error.as_deref())
-    }
-
-    /// Whether a branch of it is indexed.
-    pub(super) fn has_branch(&self, name: &str) -> bool {
-        self.indexed.iter().any(|indexed| indexed.branch == name)
-    }
-
-    /// Says what of it was left out.
-    pub(super) fn tell_left_out(&self, terminal: &Terminal) {
-        for what in &self.left_out {
-            terminal.warning(format_args!("{}: {}", plain(&self.project), plain(what)));
-        }
-    }
-
-    fn shown_branches(&self) -> String {
-        match self.branches.which.as_str() {
-            "all" => "all".to_owned(),
-            "selected" => plain(&self.branches.names.join(", ")),
-            _ => "default".to_owned(),
-        }
+/// `main at 1a2b3c4d`
+pub(super) fn head_of(repository: &RepositoryStatus) -> String {
+    match (&repository.default_branch, repository.head) {
+        (Some(branch), Some(head)) => format!("{} at {}", plain(branch), head.short()),
+        (None, Some(head)) => head.short(),
+        (_, None) => "not indexed".to_owned(),
     }
 }
 
-/// The beginning of an object name, as it is shown.
-pub(super) fn short(sha: &str) -> &str {
-    sha.get(..SHORT).unwrap_or(sha)
+/// Why a repository could not be read when that was last tried, as a sentence.
+pub(super) fn failure_of(repository: &RepositoryStatus) -> Option<String> {
+    let what = format!("the repository of {}", plain(&repository.project));
+    failure(&what, repository.failed_at, repository.last_error.as_deref())
+}
+
+/// Says what was left out of a repository.
+pub(super) fn tell_left_out(terminal: &Terminal, repository: &RepositoryStatus) {
+    for what in &repository.left_out {
+        terminal.warning(format_args!("{}: {}", plain(&repository.project), plain(what)));
+    }
+}
+
+fn branches_of(repository: &RepositoryStatus) -> String {
+    match repository.branches.which {
+        BranchChoice::All => "all".to_owned(),
+        BranchChoice::Selected => plain(&repository.branches.names.join(", ")),
+        BranchChoice::Default => "default".to_owned(),
+    }
 }
 
 /// `the repository of acme/shop could not be read on 2024-03-15 10:00: it is gone`
 pub(super) fn failure(what: &str, at: Option<Timestamp>, error: Option<&str>) -> Option<String> {
     let (at, error) = (minute(at?), plain(error?));
     Some(format!("{what} could not be read on {at}: {error}"))
-}
-
-/// Every repository, by project.
-pub(super) async fn all(client: &Client) -> Result<Vec<Repository>> {
-    let answer: Answer = client.run(REPOSITORIES, json!({})).await?;
-    Ok(answer.repositories)
 }
 
 /// Refuses projects that are neither configured nor a repository that was added.
@@ -128,14 +65,14 @@ pub(super) async fn require_projects(session: &Session, client: &Client, project
     if projects.iter().all(|project| is_configured(&project)) {
         return Ok(());
     }
-    let repositories = all(client).await?;
+    let repositories = client.answer(ListRepositories {}).await?;
     let added: Vec<&str> = repositories.iter().map(|repository| repository.project.as_str()).collect();
     projects.iter().try_for_each(|project| config.require_project(project, &added))
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "repos", || Ok(())).await?;
-    let repositories = all(&client).await?;
+    let repositories = client.answer(ListRepositories {}).await?;
     let terminal = &session.terminal;
     if args.json {
         return Ok(terminal.json(&repositories)?);
@@ -143,12 +80,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     if repositories.is_empty() {
         return Ok(terminal.line("No repository is indexed; 'backstory add PATH' adds one.")?);
     }
-    let row = |repository: &Repository| {
+    let row = |repository: &RepositoryStatus| {
         vec![
             repository.project.clone(),
-            repository.state.clone(),
-            repository.shown_head(),
-            repository.shown_branches(),
+            repository.state.as_str().to_owned(),
+            head_of(repository),
+            branches_of(repository),
             thousands(repository.commits),
             thousands(repository.files),
             repository.synced_at.map_or("never".to_owned(), minute),
@@ -157,7 +94,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     };
     let headings = ["project", "state", "head", "branches", "commits", "files", "synced", "address"];
     terminal.table(&headings, &["commits", "files"], repositories.iter().map(row).collect())?;
-    repositories.iter().filter_map(Repository::failure).for_each(|failure| terminal.warning(failure));
-    repositories.iter().for_each(|repository| repository.tell_left_out(terminal));
+    repositories.iter().filter_map(failure_of).for_each(|failure| terminal.warning(failure));
+    repositories.iter().for_each(|repository| tell_left_out(terminal, repository));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `schema`
 
 use super::Session;
-use crate::{failure::Result, graphql};
+use crate::failure::Result;
 
 /// Print the schema of the GraphQL API, in SDL
 #[derive(clap::Args)]
@@ -9,5 +9,5 @@ use crate::{failure::Result, graphql};
 pub(super) struct Args {}
 
 pub(super) fn run(session: &Session, _: &Args) -> Result<()> {
-    Ok(session.terminal.line(graphql::sdl().trim_end())?)
+    Ok(session.terminal.line(backstory_server::sdl().trim_end())?)
 }

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::{
     Session,
     arguments::{State, called, lower_case, parse_time, parse_user},
-    repos::{self, short},
-    task::Coverage,
+    repos,
 };
 use crate::{
     client::Client,
@@ -129,6 +128,13 @@ enum Mode {
 #[derive(Deserialize)]
 struct Answer {
     search: Found,
+}
+
+/// How many documents vector search can find.
+#[derive(Deserialize, Serialize)]
+struct Coverage {
+    documents: u64,
+    embedded: u64,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -292,7 +298,7 @@ fn author(hit: &Hit) -> String {
 fn name(id: &str) -> String {
     match id.parse() {
         Ok(NodeId::Thread(thread)) => called(&thread),
-        Ok(NodeId::Commit { sha, .. }) => format!("Commit {}", short(&sha)),
+        Ok(NodeId::Commit { sha, .. }) => format!("Commit {}", sha.get(..8).unwrap_or(&sha)),
         _ => id.to_owned(),
     }
 }

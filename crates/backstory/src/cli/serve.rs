@@ -6,6 +6,7 @@ use std::{
 };
 
 use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
+use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Schemas, Token};
 use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -15,8 +16,6 @@ use crate::{
     config::{self, Credential, parse_address},
     data_dir::{Claim, DataDir, Role, SCHEME, SERVE, Want},
     failure::{Failure, Result, reason},
-    graphql::{Limits, Schemas},
-    http::{self, Access, MAKE_TOKEN, MIN_TOKEN, Token},
 };
 
 /// Time between two looks for documents without vectors; nothing is done unless something changed in between.
@@ -138,7 +137,7 @@ impl Server {
     pub(super) async fn run(self, session: &Session) -> Result<()> {
         let Self { command, directory, listener, url, engine, schemas } = self;
         let config = session.config()?;
-        let stop = http::stop_signal()?;
+        let stop = backstory_server::stop_signal()?;
         let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
         session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
         let embedding = tokio::spawn(embed_in_background(engine.clone()));
@@ -152,7 +151,7 @@ impl Server {
         let tokens = config.server_tokens.iter();
         let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
         let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
-        let served = http::serve(engine, schemas, listener, access, http::until(ended)).await;
+        let served = backstory_server::serve(engine, schemas, listener, access, backstory_server::until(ended)).await;
         embedding.abort();
         // Without the sender the worker ends too, whatever became of the server.
         stopping.abort();

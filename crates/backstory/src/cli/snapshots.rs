@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Session, repos::short};
+use super::Session;
 use crate::{
     client::{Client, Operation},
     failure::Result,
@@ -208,8 +208,11 @@ fn list(session: &Session, of: &Snapshots) -> Result<()> {
         let row = |of: &Snapshot| {
             let marks = [("current", of.current), ("pinned", of.pinned), ("failed", of.status == "failed")];
             let marks: Vec<&str> = marks.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-            let commits: Vec<String> =
-                of.commits.iter().map(|of| format!("{}@{}", plain(&of.project), short(&of.sha))).collect();
+            let commits: Vec<String> = of
+                .commits
+                .iter()
+                .map(|of| format!("{}@{}", plain(&of.project), of.sha.get(..8).unwrap_or(&of.sha)))
+                .collect();
             vec![
                 of.id.clone(),
                 minute(of.created_at),

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use super::{
-    Session,
-    repos::{self, Repository},
-    sync_status::{Cursor, Project},
-    task::{Coverage, Status, Task},
+use backstory_engine::{
+    index::Coverage,
+    ledger::{Cursor, Run, RunStatus},
+    quarantine::{Quarantine, QuarantinedItem},
+    read::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
+    repository::{ListRepositories, RepositoryStatus},
 };
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Session, repos, task};
 use crate::{
     client::Client,
     failure::Result,
@@ -20,8 +21,6 @@ use crate::{
 
 /// Items that cannot be read of which each has a line.
 const SHOWN: usize = 10;
-
-const STATUS: &str = include_str!("../../../../queries/graphql/status.graphql");
 
 /// Show what is indexed and how fresh it is
 #[derive(clap::Args)]
@@ -35,79 +34,22 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    sync_status: SyncStatus,
-    repositories: Vec<Repository>,
-    coverage: Coverage,
-}
-
-#[derive(Deserialize)]
-struct SyncStatus {
-    runs: Vec<Run>,
-    projects: Vec<Project>,
-    quarantine: Quarantine,
-    freshness: Vec<Freshness>,
-    running: Option<Task>,
-}
-
-/// What forges sent and cannot be read.
-#[derive(Deserialize, Serialize)]
-pub(super) struct Quarantine {
-    pub(super) count: u64,
-    pub(super) items: Vec<Quarantined>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-pub(super) struct Quarantined {
-    project: String,
-    kind: String,
-    #[serde(rename = "ref")]
-    reference: String,
-    field: String,
-    reason: String,
-    first_seen: Timestamp,
-    last_tried: Timestamp,
-}
-
-impl Quarantine {
-    /// How many there are, and the first of them, a line each.
-    pub(super) fn told(&self) -> Option<(String, Vec<String>)> {
-        if self.count == 0 {
-            return None;
-        }
-        let count = counted(self.count, "item of a forge cannot be read", "items of forges cannot be read");
-        let line = |item: &Quarantined| {
-            let field = if item.field.is_empty() { String::new() } else { format!("{} ", item.field) };
-            plain(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
-        };
-        let mut lines: Vec<String> = self.items.iter().take(SHOWN).map(line).collect();
-        let more = self.count.saturating_sub(lines.len() as u64);
-        if more > 0 {
-            lines.push(format!("and {} more", thousands(more)));
-        }
-        Some((format!("{count}; what was known of them before is kept, and each sync asks for them again"), lines))
+/// What cannot be read, if anything: how many items, and the first of them, a line each.
+pub(super) fn quarantine_lines(quarantine: &Quarantine) -> Option<(String, Vec<String>)> {
+    if quarantine.count == 0 {
+        return None;
     }
-}
-
-/// When all of a project was read, and why its forge could not be.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Freshness {
-    project: String,
-    synced_at: Option<Timestamp>,
-    last_error: Option<String>,
-    failed_at: Option<Timestamp>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Run {
-    started_at: Timestamp,
-    status: Status,
-    error: Option<String>,
+    let count = counted(quarantine.count, "item of a forge cannot be read", "items of forges cannot be read");
+    let line = |item: &QuarantinedItem| {
+        let field = if item.field.is_empty() { String::new() } else { format!("{} ", item.field) };
+        plain(&format!("{}: {field}{}, since {}", item.reference, item.reason, minute(item.first_seen)))
+    };
+    let mut lines: Vec<String> = quarantine.items.iter().take(SHOWN).map(line).collect();
+    let more = quarantine.count.saturating_sub(lines.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {} more", thousands(more)));
+    }
+    Some((format!("{count}; what was known of them before is kept, and each sync asks for them again"), lines))
 }
 
 /// What `--json` prints.
@@ -117,15 +59,23 @@ struct Printed {
     documents: u64,
     embedded: u64,
     quarantine: Quarantine,
-    last_sync: Option<Run>,
+    last_sync: Option<LastSync>,
     syncing: bool,
+}
+
+/// The newest sync.
+#[derive(Serialize)]
+struct LastSync {
+    started_at: Timestamp,
+    status: RunStatus,
+    error: Option<String>,
 }
 
 /// A project: what of it is indexed, and up to when.
 #[derive(Default, Serialize)]
 struct Fresh {
     project: String,
-    repository: Option<Repository>,
+    repository: Option<RepositoryStatus>,
     /// When the last sync began that read all of it, of its forge and its repository.
     synced_at: Option<Timestamp>,
     issues_read_to: Option<Timestamp>,
@@ -140,14 +90,16 @@ impl Fresh {
     fn failures(&self) -> impl Iterator<Item = String> {
         let forge = format!("the forge of {}", plain(&self.project));
         let of_forge = repos::failure(&forge, self.failed_at, self.last_error.as_deref());
-        of_forge.into_iter().chain(self.repository.as_ref().and_then(Repository::failure))
+        of_forge.into_iter().chain(self.repository.as_ref().and_then(repos::failure_of))
     }
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "status", || Ok(())).await?;
-    let Answer { sync_status, repositories, coverage } = client.run(STATUS, json!({})).await?;
-    let SyncStatus { runs, projects, quarantine, freshness, running } = sync_status;
+    let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
+    let repositories = client.answer(ListRepositories {}).await?;
+    let coverage = task::coverage(&client).await?;
+    let SyncStatus { runs, projects, quarantine, freshness, running, .. } = status;
     let mut projects = fresh(projects, freshness, repositories);
     let known: Vec<&str> = projects.iter().map(|of| of.project.as_str()).collect();
     args.projects.iter().try_for_each(|project| session.config()?.require_project(project, &known))?;
@@ -155,8 +107,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         projects.retain(|of| args.projects.contains(&of.project));
     }
     let last_sync = runs.into_iter().next();
+    let last_sync = last_sync.map(|Run { started_at, status, error, .. }| LastSync { started_at, status, error });
     if args.json {
-        let Coverage { documents, embedded } = coverage;
+        let Coverage { documents, embedded, .. } = coverage;
         let syncing = running.is_some();
         return Ok(session.terminal.json(&Printed {
             projects,
@@ -167,21 +120,21 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             syncing,
         })?);
     }
-    print(session, &projects, coverage)?;
-    projects.iter().filter_map(|of| of.repository.as_ref()).for_each(|of| of.tell_left_out(&session.terminal));
-    if let Some((count, lines)) = quarantine.told() {
+    print(session, &projects, &coverage)?;
+    projects.iter().filter_map(|of| of.repository.as_ref()).for_each(|of| repos::tell_left_out(&session.terminal, of));
+    if let Some((count, lines)) = quarantine_lines(&quarantine) {
         session.terminal.warning(count);
         for line in lines {
             session.terminal.line(format_args!("  {line}"))?;
         }
     }
     if let Some(task) = running {
-        session.terminal.note(format_args!("a sync is at work: {}", task.shown()));
+        session.terminal.note(format_args!("a sync is at work: {}", task::progress_line(&task)));
     }
     let failures: Vec<String> = projects.iter().flat_map(Fresh::failures).collect();
     failures.iter().for_each(|failure| session.terminal.warning(failure));
     // What failed in a project is shown already.
-    if let Some(Run { started_at, status: Status::Failed, error }) = last_sync.filter(|_| failures.is_empty()) {
+    if let Some(LastSync { started_at, status: RunStatus::Failed, error }) = last_sync.filter(|_| failures.is_empty()) {
         let error = plain(&error.unwrap_or_default());
         session.terminal.warning(format_args!("the last sync, {}, failed: {error}", minute(started_at)));
     }
@@ -189,10 +142,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 /// What forges and repositories tell of each project, by project.
-fn fresh(projects: Vec<Project>, freshness: Vec<Freshness>, repositories: Vec<Repository>) -> Vec<Fresh> {
+fn fresh(projects: Vec<ProjectStatus>, freshness: Vec<Freshness>, repositories: Vec<RepositoryStatus>) -> Vec<Fresh> {
     let mut all: BTreeMap<String, Fresh> = BTreeMap::new();
     let read_to = |cursor: Option<Cursor>| cursor.map(|cursor| cursor.updated_at);
-    for Project { path, issues_cursor, merge_requests_cursor } in projects {
+    for ProjectStatus { path, issues_cursor, merge_requests_cursor } in projects {
         let of = all.entry(path).or_default();
         of.issues_read_to = read_to(issues_cursor);
         of.merge_requests_read_to = read_to(merge_requests_cursor);
@@ -209,7 +162,7 @@ fn fresh(projects: Vec<Project>, freshness: Vec<Freshness>, repositories: Vec<Re
     all.into_iter().map(|(project, fresh)| Fresh { project, ..fresh }).collect()
 }
 
-fn print(session: &Session, projects: &[Fresh], coverage: Coverage) -> Result<()> {
+fn print(session: &Session, projects: &[Fresh], coverage: &Coverage) -> Result<()> {
     let terminal = &session.terminal;
     if projects.is_empty() {
         return Ok(terminal.line(
@@ -221,7 +174,7 @@ fn print(session: &Session, projects: &[Fresh], coverage: Coverage) -> Result<()
         let of = fresh.repository.as_ref();
         vec![
             fresh.project.clone(),
-            of.map_or_else(none, Repository::shown_head),
+            of.map_or_else(none, repos::head_of),
             of.map_or_else(none, |of| thousands(of.commits)),
             of.map_or_else(none, |of| thousands(of.files)),
             fresh.synced_at.map_or("never".to_owned(), minute),

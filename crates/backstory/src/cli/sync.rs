@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-use super::{
-    Session, jobs, repos,
-    task::{self, Task},
+use backstory_engine::{
+    Scope, SyncRequest,
+    repository::ListRepositories,
+    task::{Task, TaskKind},
 };
+use clap::ValueEnum;
+use serde_json::Value;
+
+use super::{Session, jobs, repos, task};
 use crate::{
     client::{Client, Remote},
     data_dir::{self, DataDir, PATIENCE},
@@ -21,7 +22,6 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a command whose sync is stopped may take to end.
 const END: Duration = Duration::from_secs(30);
-const SYNC: &str = include_str!("../../../../queries/graphql/sync.graphql");
 
 /// Read what is new at the forges and in the git repositories
 ///
@@ -71,20 +71,14 @@ enum Part {
     Repository,
 }
 
-impl Part {
-    /// Its name in the API.
-    fn api_name(self) -> &'static str {
-        match self {
-            Self::Issues => "ISSUES",
-            Self::MergeRequests => "MERGE_REQUESTS",
-            Self::Repository => "REPOSITORY",
+impl From<Part> for backstory_engine::Part {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::Issues => Self::Issues,
+            Part::MergeRequests => Self::MergeRequests,
+            Part::Repository => Self::Repository,
         }
     }
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    sync: Task,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -97,30 +91,30 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let before = || if reads_forge { config.require_tokens(&projects) } else { Ok(()) };
     let client = Client::open_for_work(session, "sync", before).await?;
     repos::require_projects(session, &client, &projects).await?;
-    let only: Vec<&str> = args.only.iter().map(|part| part.api_name()).collect();
-    let variables = json!({ "projects": projects, "scope": scope(args), "only": only, "force": args.force });
-    let begin = Box::pin(begin(&client, variables, args.force));
-    let mut summary = task::follow(&client, "sync", begin).await?;
+    let only = args.only.iter().map(|part| (*part).into()).collect();
+    let request = SyncRequest { projects, scope: scope(args), only, force: args.force };
+    let begin = Box::pin(begin(&client, request));
+    let mut summary = task::follow(&client, TaskKind::Sync, begin).await?;
     let coverage = task::coverage(&client).await?;
     if args.json {
         summary["documents_waiting"] = coverage.waiting().into();
         return Ok(session.terminal.json(&summary)?);
     }
     session.terminal.line(sentence(&summary))?;
-    for repository in repos::all(&client).await? {
+    for repository in client.answer(ListRepositories {}).await? {
         if args.projects.is_empty() || args.projects.contains(&repository.project) {
-            repository.tell_left_out(&session.terminal);
+            repos::tell_left_out(&session.terminal, &repository);
         }
     }
-    task::tell_waiting(&session.terminal, &client, coverage);
+    task::tell_waiting(&session.terminal, &client, &coverage);
     Ok(())
 }
 
-fn scope(args: &Args) -> &'static str {
+fn scope(args: &Args) -> Scope {
     match args {
-        Args { full: true, .. } => "FULL",
-        Args { reconcile: true, .. } => "RECONCILE",
-        _ => "NEW",
+        Args { full: true, .. } => Scope::Full,
+        Args { reconcile: true, .. } => Scope::Reconcile,
+        _ => Scope::New,
     }
 }
 
@@ -140,8 +134,8 @@ async fn take_over(session: &Session) -> Result<()> {
                 let holder = server.holder();
                 let client = Client::there(Remote::new(server)?);
                 // It may have ended meanwhile, or not have begun to sync.
-                if let Ok(Some(task)) = task::running(&client, "SYNC").await {
-                    stopped = task::stop(&client, &task.id).await.is_ok();
+                if let Ok(Some(task)) = task::running(&client, TaskKind::Sync).await {
+                    stopped = task::stop(&client, task.id).await.is_ok();
                     if stopped {
                         session.terminal.note(format_args!("the sync of {holder} was stopped"));
                     }
@@ -155,12 +149,11 @@ async fn take_over(session: &Session) -> Result<()> {
 }
 
 /// Begins a sync, after what the server reads by itself, unless that is to be stopped.
-async fn begin(client: &Client, variables: Value, force: bool) -> Result<Task> {
+async fn begin(client: &Client, request: SyncRequest) -> Result<Task> {
     loop {
-        let begun = client.run::<Answer>(SYNC, variables.clone()).await;
-        match begun {
-            Err(_) if !force && jobs::any_reads(client).await? => tokio::time::sleep(LOOK).await,
-            begun => return begun.map(|answer| answer.sync),
+        match client.answer(request.clone()).await {
+            Err(_) if !request.force && jobs::any_reads(client).await? => tokio::time::sleep(LOOK).await,
+            begun => return begun,
         }
     }
 }
@@ -170,8 +163,8 @@ async fn begin(client: &Client, variables: Value, force: bool) -> Result<Task> {
 /// # Errors
 /// It failed, or Ctrl-C was pressed.
 pub(super) async fn project(client: &Client, project: &str) -> Result<Value> {
-    let variables = json!({ "projects": [project], "scope": "NEW", "only": [], "force": false });
-    task::follow(client, "sync", Box::pin(begin(client, variables, false))).await
+    let request = SyncRequest { projects: vec![project.to_owned()], ..SyncRequest::default() };
+    task::follow(client, TaskKind::Sync, Box::pin(begin(client, request))).await
 }
 
 /// `1 issue, 0 merge requests updated; 3 discussions refetched; 2 commits, 5 files indexed`

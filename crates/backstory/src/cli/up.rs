@@ -6,13 +6,16 @@ use std::{
     time::Instant,
 };
 
-use backstory_engine::{error::ErrorKind, model::sight::Sight, sources::git::naming::repository_around};
+use backstory_engine::{
+    error::ErrorKind,
+    repository::{ListRepositories, RepositoryStatus},
+    sources::git::naming::repository_around,
+};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     Session, add,
-    repos::{self, Repository},
     serve::{self, Server},
 };
 use crate::{
@@ -52,8 +55,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Own => {
             let server = Server::open(session, UP, directory, address).await?;
             server.share(session)?;
-            let schema = server.schemas.seeing(Sight::Confidential).clone();
-            index(session, &Client::here(schema, server.engine.clone()), &repository).await?;
+            index(session, &Client::here(server.schemas.clone(), server.engine.clone()), &repository).await?;
             session.share.end().await;
             server.run(session).await
         }
@@ -86,7 +88,7 @@ fn around(path: &Path) -> Result<String> {
 /// Adds the repository unless it is known, reads what is new in it, and says what can be asked now.
 async fn index(session: &Session, client: &Client, path: &str) -> Result<()> {
     let begun = Instant::now();
-    let known = repos::all(client).await?.into_iter().find(|repository| repository.address == path);
+    let known = client.answer(ListRepositories {}).await?.into_iter().find(|repository| repository.address == path);
     let project = match known {
         // As it was added, with the branches that were chosen then.
         Some(known) => known.project,
@@ -125,9 +127,9 @@ struct Titled {
 }
 
 /// Commands that have an answer in this repository.
-async fn commands(client: &Client, repository: &Repository) -> Result<Vec<String>> {
+async fn commands(client: &Client, repository: &RepositoryStatus) -> Result<Vec<String>> {
     let project = &repository.project;
-    let head = repository.head.as_deref().unwrap_or_default();
+    let head = repository.head.map(|head| head.to_string()).unwrap_or_default();
     let found: Examples = client.run(EXAMPLES, json!({ "head": format!("{project}@{head}") })).await?;
     // Where there are several, a path alone means the one that the user stands in.
     let alone = found.repositories.len() == 1;

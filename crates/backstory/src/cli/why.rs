@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use backstory_engine::trace::{DEFAULT_EARLIER, MAX_EARLIER};
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use backstory_engine::{
+    model::{
+        edge::Edge,
+        id::{NodeId, ThreadKind},
+        lineage::SeenThrough,
+    },
+    trace::{DEFAULT_EARLIER, MAX_EARLIER, Step, Target, Trace, TraceRequest},
+};
 
 use super::{
-    Session,
-    model_notes::ModelNotes,
+    Session, model_notes,
     place::{self, CodePlace, Place},
 };
 use crate::{
@@ -18,7 +21,6 @@ use crate::{
     output::{FAINT, STRONG, day, indented, minute, plain},
 };
 
-const TRACE: &str = include_str!("../../../../queries/graphql/trace.graphql");
 /// Origins that are listed before the rest is counted.
 const LISTED: usize = 8;
 
@@ -52,103 +54,10 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    trace: Trace,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Trace {
-    project: String,
-    path: Option<String>,
-    line: Option<u32>,
-    end_line: Option<u32>,
-    symbol: Option<String>,
-    rev: Option<String>,
-    text: Option<String>,
-    indexed: Indexed,
-    origin: Option<Origin>,
-    origins: Vec<Origin>,
-    chain: Vec<Step>,
-    merge_requests: Vec<String>,
-    issues: Vec<String>,
-    discussions: Vec<String>,
-    earlier: Vec<Earlier>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    model_notes: Vec<ModelNotes>,
-    missing: Vec<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Indexed {
-    commit: Option<String>,
-    synced_at: Option<Timestamp>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Origin {
-    start: u32,
-    lines: u32,
-    commit: String,
-    path: String,
-    line: u32,
-    author: String,
-    date: Timestamp,
-    title: String,
-    seen_through: Vec<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Step {
-    edge: Option<String>,
-    from: Option<String>,
-    node: Node,
-    evidence: Evidence,
-    /// Only of a step that nobody stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confidence: Option<f64>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Node {
-    id: String,
-    kind: String,
-    title: String,
-    url: Option<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Evidence {
-    text: Option<String>,
-    url: Option<String>,
-    path: Option<String>,
-    lines: Option<(u32, u32)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    reasons: Vec<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Earlier {
-    commit: String,
-    path: String,
-    line: u32,
-    lines: u32,
-    author: String,
-    date: Timestamp,
-    title: String,
-    text: String,
-    merge_requests: Vec<String>,
-    replaced_by: String,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "why", || Ok(())).await?;
     let place = place::find(&client, &args.what, args.project.as_deref()).await?;
-    let Answer { trace } = client.run(TRACE, variables(args, &place)).await?;
+    let trace = client.answer(request(args, &place)).await?;
     if args.json {
         return Ok(session.terminal.json(&trace)?);
     }
@@ -158,19 +67,19 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     print(session, &trace)
 }
 
-fn variables(args: &Args, place: &Place) -> Value {
-    match place {
-        Place::Reference(reference) => json!({ "ref": reference, "rev": args.rev, "earlier": args.earlier }),
-        Place::Code(code) => json!({
-            "project": code.project,
-            "path": code.path,
-            "line": code.lines.map(|lines| lines.0),
-            "endLine": code.lines.map(|lines| lines.1),
-            "symbol": code.symbol,
-            "rev": args.rev,
-            "earlier": args.earlier,
-        }),
-    }
+fn request(args: &Args, place: &Place) -> TraceRequest {
+    let (project, target) = match place {
+        Place::Reference(id) => (None, Target::Node(id.clone())),
+        Place::Code(CodePlace { project, path, lines, symbol, .. }) => {
+            let path = path.clone();
+            let target = match symbol.clone() {
+                Some(name) => Target::Symbol { path, name },
+                None => Target::Lines { path, lines: *lines },
+            };
+            (project.clone(), target)
+        }
+    };
+    TraceRequest { project, target, rev: args.rev.clone(), earlier: args.earlier as usize }
 }
 
 /// Lines of an edited file are not those of the indexed one.
@@ -207,7 +116,7 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
             let lines = span(origin.start, origin.lines);
             terminal.line(format_args!(
                 "  {lines}: {} {} {FAINT}{} · {}{}{FAINT:#}",
-                short(&origin.commit),
+                origin.commit.short(),
                 plain(&origin.title),
                 plain(&origin.author),
                 day(origin.date),
@@ -224,7 +133,7 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
             let carried = version.merge_requests.first().map(|id| format!(" · {id}")).unwrap_or_default();
             terminal.line(format_args!(
                 "  {} {} {FAINT}{} · {}{carried}{FAINT:#}\n{}",
-                short(&version.commit),
+                version.commit.short(),
                 plain(&version.title),
                 plain(&version.author),
                 day(version.date),
@@ -233,7 +142,7 @@ fn print(session: &Session, trace: &Trace) -> Result<()> {
         }
     }
     for notes in &trace.model_notes {
-        notes.print(terminal)?;
+        model_notes::print(terminal, notes)?;
     }
     for missing in &trace.missing {
         terminal.note(missing);
@@ -247,9 +156,9 @@ fn heading(trace: &Trace) -> String {
         (Some(path), None, Some(first), Some(last)) if last > first => format!("{path}:{first}-{last}"),
         (Some(path), None, Some(first), _) => format!("{path}:{first}"),
         (Some(path), ..) => path.clone(),
-        (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.clone()),
+        (None, ..) => trace.chain.first().map_or_else(|| trace.project.clone(), |step| step.node.id.to_string()),
     };
-    let at = trace.rev.as_deref().map(|rev| format!(" at {}", short(rev))).unwrap_or_default();
+    let at = trace.rev.map(|rev| format!(" at {}", rev.short())).unwrap_or_default();
     let fresh = trace.indexed.synced_at.map(|at| format!(", synced {}", minute(at))).unwrap_or_default();
     format!("{STRONG}{}{STRONG:#} {FAINT}({}{at}{fresh}){FAINT:#}", plain(&place), plain(&trace.project))
 }
@@ -257,12 +166,10 @@ fn heading(trace: &Trace) -> String {
 fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
     let terminal = &session.terminal;
     let node = &step.node;
-    let edge = step.edge.as_deref().unwrap_or_default();
     let title = plain(&node.title);
-    let name = match node.kind.as_str() {
-        "commit" => {
-            let sha = node.id.rsplit('@').next().unwrap_or(&node.id);
-            let origin = trace.origins.iter().find(|origin| origin.commit == sha);
+    let name = match &node.id {
+        NodeId::Commit { sha, .. } => {
+            let origin = trace.origins.iter().find(|origin| origin.commit.to_string() == *sha);
             let who = origin.map(|origin| {
                 format!(
                     " {FAINT}{} · {}{}{FAINT:#}",
@@ -271,18 +178,22 @@ fn print_step(session: &Session, trace: &Trace, step: &Step) -> Result<()> {
                     through(&origin.seen_through)
                 )
             });
-            let label = if edge == "MERGED_BY" { "Merged by" } else { "Commit" };
-            format!("{label} {STRONG}{}{STRONG:#} {title}{}", short(sha), who.unwrap_or_default())
+            let label = if step.edge == Edge::MergedBy { "Merged by" } else { "Commit" };
+            format!("{label} {STRONG}{}{STRONG:#} {title}{}", sha.get(..8).unwrap_or(sha), who.unwrap_or_default())
         }
-        "merge_request" => format!("Merge request {STRONG}{}{STRONG:#} {title}", node.id),
-        "issue" if step.confidence.is_some() => format!("Issue {STRONG}{}{STRONG:#} {title}", node.id),
-        "issue" => {
-            let how = if matches!(edge, "CLOSES" | "FIXES") { " (closed by it)" } else { "" };
-            format!("Issue {STRONG}{}{STRONG:#} {title}{FAINT}{how}{FAINT:#}", node.id)
+        NodeId::Thread(thread) if thread.kind == ThreadKind::MergeRequest => {
+            format!("Merge request {STRONG}{thread}{STRONG:#} {title}")
         }
-        "discussion" if edge == "COMMENTS_ON" => format!("Discussion on these lines {STRONG}{title}{STRONG:#}"),
-        "discussion" => format!("Discussion {STRONG}{title}{STRONG:#}"),
-        other => format!("{other} {STRONG}{}{STRONG:#} {title}", node.id),
+        NodeId::Thread(issue) if step.confidence.is_some() => format!("Issue {STRONG}{issue}{STRONG:#} {title}"),
+        NodeId::Thread(issue) => {
+            let how = if matches!(step.edge, Edge::Closes | Edge::Fixes) { " (closed by it)" } else { "" };
+            format!("Issue {STRONG}{issue}{STRONG:#} {title}{FAINT}{how}{FAINT:#}")
+        }
+        NodeId::Discussion { .. } if step.edge == Edge::CommentsOn => {
+            format!("Discussion on these lines {STRONG}{title}{STRONG:#}")
+        }
+        NodeId::Discussion { .. } => format!("Discussion {STRONG}{title}{STRONG:#}"),
+        other => format!("{} {STRONG}{other}{STRONG:#} {title}", node.kind.as_str()),
     };
     match step.confidence {
         Some(confidence) => {
@@ -305,12 +216,9 @@ fn span(start: u32, lines: u32) -> String {
     if lines > 1 { format!("{start}-{}", start + lines - 1) } else { start.to_string() }
 }
 
-fn through(seen: &[String]) -> String {
-    if seen.is_empty() { String::new() } else { format!(" · {}", seen.join(", ")) }
-}
-
-fn short(sha: &str) -> &str {
-    sha.get(..8).unwrap_or(sha)
+fn through(seen: &[SeenThrough]) -> String {
+    let names: Vec<&str> = seen.iter().map(|seen| seen.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!(" · {}", names.join(", ")) }
 }
 
 /// Lines without control characters.

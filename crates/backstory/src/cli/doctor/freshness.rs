@@ -2,68 +2,38 @@
 
 use backstory_engine::{
     model::sight::Sight,
+    read::{Freshness, SyncStatus, SyncStatusRequest},
     settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, List, PageStart},
 };
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
-use serde_json::json;
 
 use super::{Report, connection, repos};
-use crate::{cli::status::Quarantine, client::Client, config::Config, failure::Result, output::counted};
+use crate::{cli::status::quarantine_lines, client::Client, config::Config, output::counted};
 
-const FRESHNESS: &str = include_str!("../../../../../queries/graphql/freshness.graphql");
 /// How many times as long as its schedule says a project may not have been read.
 const LATE: i32 = 3;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    sync_status: SyncStatus,
-}
-
-#[derive(Deserialize)]
-struct SyncStatus {
-    freshness: Vec<Freshness>,
-    quarantine: Quarantine,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Freshness {
-    project: String,
-    synced_at: Option<Timestamp>,
-    last_error: Option<String>,
-    failed_at: Option<Timestamp>,
-    issues: u64,
-    merge_requests: u64,
-    confidential_issues: u64,
-    internal_discussions: u64,
-}
-
-impl Freshness {
-    /// How many of what a list has are known.
-    fn known(&self, list: List) -> u64 {
-        match list {
-            List::Issues => self.issues,
-            List::MergeRequests => self.merge_requests,
-            List::Both => self.issues + self.merge_requests,
-        }
+/// How many of what a list has are known.
+fn known(of: &Freshness, list: List) -> u64 {
+    match list {
+        List::Issues => of.issues,
+        List::MergeRequests => of.merge_requests,
+        List::Both => of.issues + of.merge_requests,
     }
 }
 
 pub(super) async fn check(client: &Client, config: &Config, report: &mut Report) {
-    let answer: Result<Answer> = client.run(FRESHNESS, json!({})).await;
-    let SyncStatus { freshness: known, quarantine } = match answer {
-        Ok(answer) => answer.sync_status,
+    let SyncStatus { freshness, quarantine, .. } = match client.answer(SyncStatusRequest { runs: 0 }).await {
+        Ok(status) => status,
         Err(failure) => return report.fail("freshness", failure),
     };
-    if let Some((count, lines)) = quarantine.told() {
+    if let Some((count, lines)) = quarantine_lines(&quarantine) {
         report.warn("quarantine", count);
         lines.iter().for_each(|line| report.warn("quarantine", line));
     }
     let every = config.settings.schedule.sync.filter(|_| client.is_there());
-    for of in known {
+    for of in freshness {
         let forge = config.settings.forges.iter().find(|forge| forge.projects.contains(&of.project));
         let mut differs = Vec::new();
         if let Some(forge) = forge {
@@ -114,7 +84,7 @@ async fn differences(forge: &Forge, of: &Freshness) -> Vec<String> {
     for list in List::of(forge.kind) {
         let first = PageStart::Since { since: None, etag: None };
         let Ok(page) = client.threads_page(&of.project, *list, &first).await else { continue };
-        let known = of.known(*list);
+        let known = known(of, *list);
         match page.total {
             Some(total) if total != known => {
                 found.push(format!("the forge lists {total} {}, {known} are known", list.name()))

@@ -1,11 +1,19 @@
 //! What the API tells of an issue, a merge request or a discussion, and how programs get it.
 
-use backstory_engine::model::id::ThreadKind;
+use backstory_engine::{enrich::NotesByModel, model::id::ThreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::model_notes::ModelNotes;
+/// Notes as GraphQL names their fields.
+fn model_notes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<NotesByModel>, D::Error> {
+    let Some(mut notes) = Option::<Value>::deserialize(deserializer)? else { return Ok(None) };
+    notes["written_at"] = notes["writtenAt"].take();
+    for note in notes["notes"].as_array_mut().into_iter().flatten() {
+        note["aspect"] = note["aspect"].as_str().unwrap_or_default().to_lowercase().into();
+    }
+    serde_json::from_value(notes).map(Some).map_err(serde::de::Error::custom)
+}
 
 /// What a reference means.
 #[derive(Deserialize)]
@@ -84,7 +92,8 @@ pub(super) struct Thread {
     pub(super) approved_by: Vec<Person>,
     pub(super) merged_at: Option<Timestamp>,
     pub(super) merged_by: Option<Person>,
-    pub(super) model_notes: Option<ModelNotes>,
+    #[serde(default, deserialize_with = "model_notes")]
+    pub(super) model_notes: Option<NotesByModel>,
     pub(super) confidential: bool,
     pub(super) out: Edges,
     #[serde(rename = "in")]

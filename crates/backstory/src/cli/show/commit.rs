@@ -1,12 +1,15 @@
 //! A commit: what it says, and what sort of change it is by rules and by a language model.
 
-use backstory_engine::{model::id::NodeId, read::not_found};
+use backstory_engine::{
+    model::{answer::Provenance, id::NodeId},
+    read::not_found,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    super::{Session, arguments::lower_case, model_notes::Model},
+    super::{Session, arguments::lower_case},
     Args,
 };
 use crate::{
@@ -49,7 +52,7 @@ struct Classification {
     change_type: String,
     confidence: f64,
     reason: String,
-    model: Model,
+    model: Provenance,
     written_at: Timestamp,
 }
 

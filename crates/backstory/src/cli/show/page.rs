@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use backstory_engine::model::id::{NodeId, ThreadKind};
 
-use super::answer::{Discussion, Note, Person, Position, Thread};
+use super::{
+    super::model_notes,
+    answer::{Discussion, Note, Person, Position, Thread},
+};
 use crate::{
     failure::Result,
     output::{FAINT, STRONG, Terminal, counted, indented, minute, plain},
@@ -58,7 +61,7 @@ pub(super) fn print_thread(
         terminal.line(format_args!("\n{}", plain(description)))?;
     }
     if let Some(notes) = &thread.model_notes {
-        notes.print(terminal)?;
+        model_notes::print(terminal, notes)?;
     }
     if !discussions.is_empty() {
         terminal.line(format_args!(

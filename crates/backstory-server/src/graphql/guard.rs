@@ -19,15 +19,15 @@ use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, message},
     model::text::echo,
+    use_case::Weight,
 };
 
 use super::{
-    document::{self, Weight},
+    document,
     limits::Limits,
     loaders::{People, Reader, Reads},
-    queue::Queue,
 };
-use crate::error_table;
+use crate::{error_table, queue::Queue};
 
 /// Most lines of what the library says of a document.
 const MAX_LINES: usize = 12;
@@ -77,7 +77,7 @@ impl Guard {
     }
 
     fn time(&self) -> Duration {
-        if self.weight() == Weight::Long { self.limits.long_time } else { self.limits.time }
+        self.limits.time_of(self.weight())
     }
 }
 

@@ -12,6 +12,7 @@
 //! may take, `throttle` wrong tokens, `socket` WebSockets that have not begun.
 
 mod access;
+mod api;
 mod bodies;
 mod connections;
 mod metrics;
@@ -48,7 +49,8 @@ use bodies::Bodies;
 use connections::Connection;
 use probes::Probes;
 
-pub(crate) use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
+pub use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
+pub use api::API;
 
 /// How long a request's body may take to arrive, from its first byte to its last.
 const BODY_TIME: Duration = Duration::from_secs(15);
@@ -76,7 +78,7 @@ struct App {
 ///
 /// # Errors
 /// The address is open to others but there is no token, or the listener has no address.
-pub(crate) async fn serve(
+pub async fn serve(
     engine: Engine,
     schemas: Schemas,
     listener: TcpListener,
@@ -109,7 +111,7 @@ pub(crate) async fn serve(
 ///
 /// # Errors
 /// The signals cannot be listened to.
-pub(crate) fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
+pub fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("signals cannot be heard: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -123,7 +125,7 @@ pub(crate) fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static>
 }
 
 /// Done once it is true, or nobody can say so any more.
-pub(crate) async fn until(mut stopped: watch::Receiver<bool>) {
+pub async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
@@ -134,6 +136,7 @@ fn router(app: App, takes_webhooks: bool) -> Router {
         .route("/graphql/assets/{file}", get(page::asset))
         .route(socket::PATH, get(socket::upgrade))
         .route("/metrics", get(metrics::answer))
+        .merge(api::routes())
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "there is nothing here; see /graphql") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "send operations with POST")
@@ -200,7 +203,7 @@ impl IntoResponse for Refusal {
 
 async fn graphql(
     State(app): State<App>,
-    Extension(shown): Extension<access::Shown>,
+    Extension(auth): Extension<access::Auth>,
     Extension(connection): Extension<Arc<Connection>>,
     headers: HeaderMap,
     body: Body,
@@ -220,7 +223,7 @@ async fn graphql(
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
     drop(body);
-    let response = app.schemas.seeing(shown.sight()).execute(request).await;
+    let response = app.schemas.seeing(auth.grant().sight).execute(request).await;
     app.engine.mend_soon();
     Ok(answer(response))
 }

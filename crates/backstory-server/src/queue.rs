@@ -3,10 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use backstory_engine::error::{Error, ErrorKind, Result};
+use backstory_engine::{
+    error::{Error, ErrorKind, Result},
+    use_case::Weight,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::document::Weight;
 
 /// Searches and the like that are executed at a time, per processor.
 const HEAVY_PER_PROCESSOR: usize = 4;
@@ -32,7 +33,7 @@ struct Lane {
 
 /// The right to be executed.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     _permit: OwnedSemaphorePermit,
 }
 
@@ -50,7 +51,7 @@ impl Queue {
     ///
     /// # Errors
     /// Too many wait already, or it has waited too long.
-    pub(super) async fn turn(&self, weight: Weight) -> Result<Turn> {
+    pub(crate) async fn turn(&self, weight: Weight) -> Result<Turn> {
         let lane = match weight {
             Weight::Light => &self.light,
             Weight::Heavy => &self.heavy,

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use backstory_engine::error::ErrorKind;
 
 /// Name of the GraphQL error extension that carries the code.
-pub(crate) const CODE: &str = "code";
+pub const CODE: &str = "code";
 
 /// How one kind of failure appears.
 struct Row {
@@ -47,21 +47,21 @@ fn row(kind: ErrorKind) -> Row {
 }
 
 /// What the command line exits with.
-pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
+pub fn exit_code(kind: ErrorKind) -> u8 {
     row(kind).exit
 }
 
 /// What an HTTP answer that is not GraphQL has as its status, and one of an operation that was not executed.
-pub(crate) fn http_status(kind: ErrorKind) -> StatusCode {
+pub fn http_status(kind: ErrorKind) -> StatusCode {
     row(kind).status
 }
 
 /// What a GraphQL error has in `extensions.code`.
-pub(crate) fn code(kind: ErrorKind) -> &'static str {
+pub fn code(kind: ErrorKind) -> &'static str {
     row(kind).code
 }
 
 /// The kind of failure that a GraphQL code stands for; a code that is not known stands for an internal one.
-pub(crate) fn kind(code: &str) -> ErrorKind {
+pub fn kind(code: &str) -> ErrorKind {
     KINDS.into_iter().find(|kind| row(*kind).code == code).unwrap_or(ErrorKind::Internal)
 }

@@ -4,9 +4,8 @@ use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::{
     code::{self as engine_code, ChangeKind as EngineChangeKind},
     model::{
-        edge::Edge,
-        id::NodeId,
-        lineage::{Origin, Seen},
+        id::{NodeId, ThreadId},
+        lineage::{Origin, SeenThrough},
         repository::CommitRecord,
     },
     trace::{self, DEFAULT_EARLIER, Target, TraceRequest},
@@ -180,7 +179,7 @@ impl From<trace::LineOrigin> for LineOrigin {
             author: origin.author,
             date: origin.date.into(),
             title: origin.title,
-            seen_through: origin.seen_through.into_iter().map(str::to_owned).collect(),
+            seen_through: words(&origin.seen_through),
         }
     }
 }
@@ -189,12 +188,12 @@ impl From<trace::Step> for TraceStep {
     fn from(step: trace::Step) -> Self {
         let trace::Step { edge, from, node, evidence, confidence } = step;
         Self {
-            edge: Edge::from_name(edge).map(EdgeName::from),
-            from: from.map(ID::from),
+            edge: Some(edge.into()),
+            from: from.map(|from| from.to_string().into()),
             node: TraceNode {
-                node: node.id.parse::<NodeId>().ok().map(Node::from),
-                id: node.id.into(),
-                kind: node.kind.to_owned(),
+                id: node.id.to_string().into(),
+                node: Some(Node::from(node.id)),
+                kind: node.kind.as_str().to_owned(),
                 title: node.title,
                 url: node.url,
             },
@@ -222,7 +221,7 @@ impl From<trace::EarlierVersion> for EarlierVersion {
             date: version.date.into(),
             title: version.title,
             text: version.text,
-            merge_requests: ids(version.merge_requests),
+            merge_requests: threads(&version.merge_requests),
             replaced_by: version.replaced_by.to_string(),
         }
     }
@@ -245,14 +244,22 @@ impl From<trace::Trace> for Trace {
             origin: trace.origin.map(LineOrigin::from),
             origins: trace.origins.into_iter().map(LineOrigin::from).collect(),
             chain: trace.chain.into_iter().map(Into::into).collect(),
-            merge_requests: ids(trace.merge_requests),
-            issues: ids(trace.issues),
-            discussions: ids(trace.discussions),
+            merge_requests: threads(&trace.merge_requests),
+            issues: threads(&trace.issues),
+            discussions: trace.discussions.iter().map(|id| id.to_string().into()).collect(),
             earlier: trace.earlier.into_iter().map(EarlierVersion::from).collect(),
-            model_notes: trace.notes_by_model.into_iter().map(ModelNotes::from).collect(),
+            model_notes: trace.model_notes.into_iter().map(ModelNotes::from).collect(),
             missing: trace.missing,
         }
     }
+}
+
+fn words(seen: &[SeenThrough]) -> Vec<String> {
+    seen.iter().map(|seen| seen.as_str().to_owned()).collect()
+}
+
+fn threads(ids: &[ThreadId]) -> Vec<ID> {
+    ids.iter().map(|id| id.to_string().into()).collect()
 }
 
 fn ids(references: Vec<String>) -> Vec<ID> {
@@ -516,14 +523,13 @@ pub(super) async fn lineage(
     rev: Option<&str>,
 ) -> Result<Lineage> {
     let (commit, lineage) = loaders::engine(ctx)?.lineage(project, path, rev).await?;
-    let seen = |seen: Seen| trace::seen_through(seen).into_iter().map(str::to_owned).collect();
     let span = |origin: Origin| LineageSpan {
         start: origin.start,
         lines: origin.lines,
         commit: origin.source.commit.to_string(),
         path: origin.source.path.to_string(),
         line: origin.line,
-        seen_through: seen(origin.seen),
+        seen_through: words(&origin.seen.each()),
     };
     let spans = lineage.origins(1, lineage.lines()).map(span).collect();
     Ok(Lineage { commit: commit.to_string(), lines: lineage.lines(), spans })

@@ -8,18 +8,18 @@ use backstory_engine::{
     error::{Error, ErrorKind},
     ledger,
     task::{Progress, TaskStatus},
+    use_case::Weight,
 };
 use futures::{Stream, stream};
 use tokio::sync::watch;
 
 use super::{
     chat::{self, AnswerPart},
-    document::Weight,
     job::{self, Job},
     loaders,
-    queue::Queue,
     task::{self, Task},
 };
+use crate::queue::Queue;
 
 /// Least time between two changes of a task that are told: a task may change thousands of times a second.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -17,6 +17,7 @@ use axum::{
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
     model::sight::Sight,
+    use_case::Scope,
 };
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
@@ -29,41 +30,55 @@ use super::{
 };
 
 /// Fewest characters of a token: a shorter one can be guessed.
-pub(crate) const MIN_TOKEN: usize = 20;
+pub const MIN_TOKEN: usize = 20;
 /// How to make one that cannot.
-pub(crate) const MAKE_TOKEN: &str = "make one with 'openssl rand -hex 32'";
+pub const MAKE_TOKEN: &str = "make one with 'openssl rand -hex 32'";
 
 /// A token that may be shown, and what whoever shows it sees.
-pub(crate) struct Token {
-    pub(crate) secret: SecretString,
-    pub(crate) sight: Sight,
+pub struct Token {
+    /// The text.
+    pub secret: SecretString,
+    /// What it shows.
+    pub sight: Sight,
 }
 
 /// What the server asks of those who use it.
-pub(crate) struct Access {
+pub struct Access {
     /// The tokens of which they must show one; without any only this machine may use it.
-    pub(crate) tokens: Vec<Token>,
+    pub tokens: Vec<Token>,
     /// What commands show that can read the data directory: they see everything.
-    pub(crate) own: SecretString,
+    pub own: SecretString,
     /// Whether forges may send webhooks.
-    pub(crate) webhooks: bool,
+    pub webhooks: bool,
+}
+
+/// What somebody may see and do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    pub(super) sight: Sight,
+    pub(super) scope: Scope,
+}
+
+impl Grant {
+    /// Of whoever shows nothing and need not.
+    const OPEN: Self = Self { sight: Sight::Open, scope: Scope::Read };
 }
 
 /// What a request showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// A token, or none is needed: what it may see.
-    Enough(Sight),
+pub(super) enum Auth {
+    /// A token, or none is needed.
+    Granted(Grant),
     /// Nothing yet: it must do so in its first message.
-    NotYet,
+    Deferred,
 }
 
-impl Shown {
-    /// What a request may see that is answered at once.
-    pub(super) fn sight(self) -> Sight {
+impl Auth {
+    /// What a request may see and do that is answered at once.
+    pub(super) fn grant(self) -> Grant {
         match self {
-            Self::Enough(sight) => sight,
-            Self::NotYet => Sight::Open,
+            Self::Granted(grant) => grant,
+            Self::Deferred => Grant::OPEN,
         }
     }
 }
@@ -99,11 +114,11 @@ impl Rules {
         Ok(Self { tokens, wants_token, throttle: Throttle::default() })
     }
 
-    /// What a text may see that an address showed as a token. All tokens are compared, in the same time.
+    /// What a text grants that an address showed as a token. All tokens are compared, in the same time.
     ///
     /// # Errors
     /// It is none, or the address showed too many that are none.
-    pub(super) fn sight_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Sight, Denied> {
+    pub(super) fn grant_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Grant, Denied> {
         let is = |token: &Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
         let same: Vec<usize> =
             self.tokens.iter().enumerate().filter(|(_, token)| is(token)).map(|(number, _)| number).collect();
@@ -111,7 +126,8 @@ impl Rules {
         // The server's own secret cannot be guessed, and wrong tokens of others must not keep out who owns the data.
         let own = self.tokens.len() - 1;
         let number = if best == Some(own) { own } else { self.throttle.judge(caller, best)? };
-        self.tokens.get(number).map(|token| token.sight).ok_or(Denied::Wrong)
+        let sight = self.tokens.get(number).map(|token| token.sight).ok_or(Denied::Wrong)?;
+        Ok(Grant { sight, scope: if number == own { Scope::Admin } else { Scope::Read } })
     }
 
     /// Counts a webhook of an address that did not show its secret.
@@ -123,20 +139,20 @@ impl Rules {
         }
     }
 
-    fn check(&self, request: &Request) -> std::result::Result<Shown, Refusal> {
+    fn check(&self, request: &Request) -> std::result::Result<Auth, Refusal> {
         let shown = bearer(request.headers());
         if !self.wants_token {
             check_local(request)?;
-            let sight = shown.and_then(|shown| self.sight_of(shown, caller(request)).ok());
-            return Ok(Shown::Enough(sight.unwrap_or(Sight::Open)));
+            let grant = shown.and_then(|shown| self.grant_of(shown, caller(request)).ok());
+            return Ok(Auth::Granted(grant.unwrap_or(Grant::OPEN)));
         }
-        match shown.map(|shown| self.sight_of(shown, caller(request))) {
-            Some(Ok(sight)) => Ok(Shown::Enough(sight)),
+        match shown.map(|shown| self.grant_of(shown, caller(request))) {
+            Some(Ok(grant)) => Ok(Auth::Granted(grant)),
             Some(Err(Denied::TooMany(wait))) => Err(too_many(wait)),
             // A browser cannot set headers of a WebSocket.
-            None if request.uri().path() == socket::PATH => Ok(Shown::NotYet),
+            None if request.uri().path() == socket::PATH => Ok(Auth::Deferred),
             // The query page holds no data; it asks for that with the token that is typed into it.
-            None if page::is_part(request) => Ok(Shown::NotYet),
+            None if page::is_part(request) => Ok(Auth::Deferred),
             _ => {
                 let message = "this server wants its token, as 'Authorization: Bearer <token>'";
                 Err(Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message))
@@ -159,10 +175,10 @@ fn caller(request: &Request) -> IpAddr {
 /// Lets a request pass, or refuses it.
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match app.rules.check(&request) {
-        Ok(shown) => {
-            request.extensions_mut().insert(shown);
+        Ok(auth) => {
+            request.extensions_mut().insert(auth);
             // Whoever sends a body has all of it taken in before the connection is safe.
-            let is_safe = matches!(shown, Shown::Enough(_)) && request.method() == Method::GET;
+            let is_safe = matches!(auth, Auth::Granted(_)) && request.method() == Method::GET;
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
             let _working = connection.map(Connection::working);
             next.run(request).await

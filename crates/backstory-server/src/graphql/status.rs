@@ -1,7 +1,7 @@
 //! How much there is, where the syncs stand, and whether all is well.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{backup, check, ledger, quarantine, read, task as engine_task};
+use backstory_engine::{backup, check, ledger, quarantine, read};
 
 use super::{
     loaders,
@@ -176,17 +176,15 @@ pub(crate) struct Freshness {
 
 impl From<read::Freshness> for Freshness {
     fn from(known: read::Freshness) -> Self {
-        let read::Freshness { project, synced_at, failure, issues, merge_requests, confidential } = known;
-        let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
         Self {
-            last_error,
-            failed_at: failed_at.map(DateTime::from),
-            project,
-            synced_at: synced_at.map(DateTime::from),
-            issues,
-            merge_requests,
-            confidential_issues: confidential.issues,
-            internal_discussions: confidential.discussions,
+            last_error: known.last_error,
+            failed_at: known.failed_at.map(DateTime::from),
+            project: known.project,
+            synced_at: known.synced_at.map(DateTime::from),
+            issues: known.issues,
+            merge_requests: known.merge_requests,
+            confidential_issues: known.confidential_issues,
+            internal_discussions: known.internal_discussions,
         }
     }
 }
@@ -222,12 +220,12 @@ pub(crate) struct QuarantinedItem {
 
 impl From<quarantine::Quarantine> for Quarantine {
     fn from(known: quarantine::Quarantine) -> Self {
-        let item = |row: ledger::Quarantined| QuarantinedItem {
-            reference: quarantine::reference(&row.of),
-            project: row.of.project,
-            kind: row.of.kind.as_str().to_owned(),
-            field: row.of.field,
-            reason: row.of.reason,
+        let item = |row: quarantine::QuarantinedItem| QuarantinedItem {
+            reference: row.reference,
+            project: row.project,
+            kind: row.kind.as_str().to_owned(),
+            field: row.field,
+            reason: row.reason,
             first_seen: row.first_seen.into(),
             last_tried: row.last_tried.into(),
         };
@@ -282,15 +280,11 @@ impl From<ledger::Run> for SyncRun {
 /// Where everything stands.
 pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<SyncStatus> {
     let runs = page::size(runs, DEFAULT_RUNS)?;
-    let engine = loaders::engine(ctx)?;
-    let status = engine.sync_status(runs).await?;
-    let running = |task: &engine_task::Task| {
-        task.kind == engine_task::TaskKind::Sync && task.status == engine_task::TaskStatus::Running
-    };
+    let status = loaders::engine(ctx)?.sync_status(runs).await?;
     let project = |project: read::ProjectStatus| ProjectSync {
-        path: project.project,
-        issues_cursor: project.issues.map(Cursor::from),
-        merge_requests_cursor: project.merge_requests.map(Cursor::from),
+        path: project.path,
+        issues_cursor: project.issues_cursor.map(Cursor::from),
+        merge_requests_cursor: project.merge_requests_cursor.map(Cursor::from),
     };
     Ok(SyncStatus {
         runs: status.runs.into_iter().map(SyncRun::from).collect(),
@@ -300,7 +294,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
         ledger_seq: status.ledger_seq,
         graph_seq: status.graph_seq,
         index_seq: status.index_seq,
-        running: engine.all_tasks().into_iter().find(running).map(Task::from),
+        running: status.running.map(Task::from),
     })
 }
 

@@ -25,7 +25,6 @@ mod person;
 mod planning;
 mod project;
 mod query;
-mod queue;
 mod repository;
 mod scalar;
 mod search;
@@ -41,10 +40,11 @@ mod written;
 
 use std::sync::Arc;
 
-use async_graphql::SDLExportOptions;
+use async_graphql::{Request, Response, SDLExportOptions};
 use backstory_engine::{Engine, model::sight::Sight};
 
-pub(crate) use limits::{Limits, MAX_BODY};
+pub use limits::Limits;
+pub(crate) use limits::MAX_BODY;
 
 use conversation::Discussion;
 use edge::EdgeConnection;
@@ -55,9 +55,10 @@ use mutation::Mutation;
 use page::Listed;
 use project::Project;
 use query::Query;
-use queue::Queue;
 use subscription::Subscription;
 use thread::ThreadConnection;
+
+use crate::queue::Queue;
 
 /// The API over an engine. Cheap to clone; `execute` answers queries and mutations, `execute_stream` subscriptions.
 pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
@@ -66,17 +67,34 @@ type Builder = async_graphql::SchemaBuilder<Query, Mutation, Subscription>;
 
 /// The API as it is for each sight: everything that one of them reads, it reads with that sight. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Schemas {
+pub struct Schemas {
     open: Schema,
     whole: Schema,
+    limits: Limits,
+    queue: Arc<Queue>,
 }
 
 impl Schemas {
     /// The API over an engine, within limits, some operations at a time.
-    pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
+    pub fn new(engine: &Engine, limits: Limits) -> Self {
         let queue = Arc::<Queue>::default();
         let seeing = |sight| schema(engine.seeing(sight), limits, queue.clone());
-        Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential) }
+        Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential), limits, queue }
+    }
+
+    /// What one operation may take.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Where operations wait for each other.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Executes a query or mutation for those who see so much.
+    pub async fn execute(&self, sight: Sight, request: Request) -> Response {
+        self.seeing(sight).execute(request).await
     }
 
     /// The API for those who see so much.
@@ -110,7 +128,7 @@ fn builder() -> Builder {
 }
 
 /// The schema in the schema definition language, the same for every build of one version.
-pub(crate) fn sdl() -> String {
+pub fn sdl() -> String {
     let options = SDLExportOptions::new()
         .sorted_fields()
         .sorted_arguments()

@@ -80,6 +80,7 @@ pub(crate) struct BranchSelection {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "repository::BranchChoice")]
 pub(crate) enum BranchChoice {
     /// The one that HEAD points at.
     Default,
@@ -114,39 +115,24 @@ impl Repository {
     }
 }
 
-impl From<ledger::Branches> for BranchSelection {
-    fn from(branches: ledger::Branches) -> Self {
-        let (which, names) = match branches {
-            ledger::Branches::Default => (BranchChoice::Default, vec![]),
-            ledger::Branches::Selected(names) => (BranchChoice::Selected, names),
-            ledger::Branches::All => (BranchChoice::All, vec![]),
-        };
-        Self { which, names }
-    }
-}
-
 impl From<RepositoryStatus> for Repository {
     fn from(status: RepositoryStatus) -> Self {
-        let head = status.head().map(|head| head.to_string());
-        let (failed_at, last_error) = status.failure.map(|failure| (failure.at, failure.error)).unzip();
-        let entry = status.entry;
-        let tip =
-            |(branch, sha): (String, backstory_engine::model::commit::Sha)| BranchTip { branch, sha: sha.to_string() };
+        let tip = |tip: repository::BranchTip| BranchTip { branch: tip.branch, sha: tip.sha.to_string() };
         Self {
-            project: entry.project,
-            address: entry.address,
-            branches: entry.branches.into(),
-            added_at: entry.added_at.into(),
-            synced_at: entry.synced_at.map(DateTime::from),
+            project: status.project,
+            address: status.address,
+            branches: BranchSelection { which: status.branches.which.into(), names: status.branches.names },
+            added_at: status.added_at.into(),
+            synced_at: status.synced_at.map(DateTime::from),
             default_branch: status.default_branch,
-            head,
+            head: status.head.map(|head| head.to_string()),
             state: status.state.into(),
-            last_error,
-            failed_at: failed_at.map(DateTime::from),
-            indexed: entry.indexed.into_iter().map(tip).collect(),
+            last_error: status.last_error,
+            failed_at: status.failed_at.map(DateTime::from),
+            indexed: status.indexed.into_iter().map(tip).collect(),
             commits: status.commits,
             files: status.files,
-            rewritten: entry.rewritten.len(),
+            rewritten: usize::try_from(status.rewritten).unwrap_or(usize::MAX),
             left_out: status.left_out,
         }
     }
@@ -169,17 +155,5 @@ pub(super) fn branches(named: Vec<String>, all: bool) -> Result<ledger::Branches
 
 /// Puts a repository on the list.
 pub(super) async fn add(ctx: &Context<'_>, request: AddRequest) -> Result<Repository> {
-    let engine = loaders::engine(ctx)?;
-    let entry = engine.add_repository(request).await?;
-    let status = engine.repositories().await?.into_iter().find(|status| status.entry.project == entry.project);
-    let new = |entry| RepositoryStatus {
-        entry,
-        state: repository::RepositoryState::New,
-        failure: None,
-        default_branch: None,
-        commits: 0,
-        files: 0,
-        left_out: vec![],
-    };
-    Ok(status.unwrap_or_else(|| new(entry)).into())
+    Ok(loaders::engine(ctx)?.add_repository(request).await?.into())
 }

@@ -79,7 +79,7 @@ pub(crate) struct ModelNote {
 impl From<enrich::NotesByModel> for ModelNotes {
     fn from(of: enrich::NotesByModel) -> Self {
         Self {
-            about: of.about.into(),
+            about: of.about.to_string().into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),
             model: of.model.into(),
             written_at: of.written_at.into(),

@@ -4,7 +4,10 @@
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{ExecutableDocument, Field, Selection, SelectionSet};
-use backstory_engine::error::{Error, ErrorKind};
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    use_case::Weight,
+};
 
 use super::limits::Limits;
 
@@ -31,18 +34,6 @@ const HEAVY: [&str; 13] = [
     "stats",
     "backup",
 ];
-
-/// How much work an operation is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
-    /// A look at the stores.
-    #[default]
-    Light,
-    /// A search, or what costs as much.
-    Heavy,
-    /// It reads everything there is, or waits for a language model.
-    Long,
-}
 
 /// What a selection asks for, with that of the fragments it uses.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,31 +2,40 @@
 
 use std::time::Duration;
 
+use backstory_engine::use_case::Weight;
+
 /// Largest body of a request and largest message of a subscription, in bytes.
 pub(crate) const MAX_BODY: usize = 256 << 10;
 
 /// What one operation may ask for. Whatever exceeds it is refused before anything is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// How deep fields may be nested; those of introspection count as one level.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// How many values may be asked for: a field counts one, what stands in a list as often as the list is long.
-    pub(crate) complexity: usize,
+    pub complexity: usize,
     /// How many fields and fragments a document may select, fragments counted wherever they are used.
-    pub(crate) selections: usize,
+    pub selections: usize,
     /// How many fields may be given another name.
-    pub(crate) aliases: usize,
+    pub aliases: usize,
     /// How many directives one field may have.
-    pub(crate) directives: usize,
+    pub directives: usize,
     /// How many lists of introspection may stand within each other: types, their fields, their arguments.
-    pub(crate) introspected_lists: usize,
+    pub introspected_lists: usize,
     /// How deep brackets may be nested in the text, and fragments in each other.
-    pub(crate) nesting: usize,
+    pub nesting: usize,
     /// How long an operation may take.
-    pub(crate) time: Duration,
+    pub time: Duration,
     /// How long an operation may take that reads or takes away everything there is, `check`, `digest` and
     /// `removeRepository`, or waits for a language model: `ask`, `sendMessage` and `summarize`.
-    pub(crate) long_time: Duration,
+    pub long_time: Duration,
+}
+
+impl Limits {
+    /// How long an operation may take that is so much work.
+    pub(crate) fn time_of(&self, weight: Weight) -> Duration {
+        if weight == Weight::Long { self.long_time } else { self.time }
+    }
 }
 
 impl Default for Limits {

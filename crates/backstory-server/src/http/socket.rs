@@ -25,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::{
     App, Refusal,
-    access::{self, Rules, Shown},
+    access::{self, Auth, Grant, Rules},
     connections::{Connection, Working},
     until,
 };
@@ -127,19 +127,19 @@ impl Sockets {
 /// Makes a connection.
 pub(super) async fn upgrade(
     State(app): State<App>,
-    Extension(shown): Extension<Shown>,
+    Extension(auth): Extension<Auth>,
     Extension(connection): Extension<Arc<Connection>>,
     protocol: GraphQLProtocol,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Refusal> {
-    let (place, gives_way) = match shown {
-        Shown::Enough(_) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
-        Shown::NotYet => {
+    let (place, gives_way) = match auth {
+        Auth::Granted(_) => (Place::Own(app.sockets.own().ok_or_else(|| Refusal::busy(full()))?), None),
+        Auth::Deferred => {
             let (newcomer, gives_way) = app.sockets.newcomer(connection.caller());
             (Place::New(newcomer), Some(gives_way))
         }
     };
-    let opened = Opened { app, shown, place, caller: connection.caller(), working: connection.working() };
+    let opened = Opened { app, auth, place, caller: connection.caller(), working: connection.working() };
     Ok(upgrade
         .protocols(ALL_WEBSOCKET_PROTOCOLS)
         .max_message_size(MAX_BODY)
@@ -154,20 +154,20 @@ fn full() -> String {
 /// A connection that was made.
 struct Opened {
     app: App,
-    shown: Shown,
+    auth: Auth,
     place: Place,
     caller: IpAddr,
     working: Working,
 }
 
 async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, gives_way: Option<oneshot::Receiver<()>>) {
-    let Opened { app, shown, place, caller, working: _working } = opened;
+    let Opened { app, auth, place, caller, working: _working } = opened;
     let App { schemas, rules, sockets, .. } = app;
     let stopped = sockets.stopped.clone();
     let (begun, beginning) = oneshot::channel();
     let connection = GraphQLWebSocket::new(socket, Sighted(schemas), protocol);
     let connection = connection.on_connection_init(move |payload| async move {
-        let sight = sight(&rules, &payload, caller, shown)?;
+        let sight = sight(&rules, &payload, caller, auth)?;
         let place = match place {
             Place::Own(place) => place,
             Place::New(_newcomer) => sockets.own().ok_or_else(|| async_graphql::Error::new(full()))?,
@@ -204,12 +204,12 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
 }
 
 /// What a connection may see that begins with this message.
-fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, shown: Shown) -> async_graphql::Result<Sight> {
+fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, auth: Auth) -> async_graphql::Result<Sight> {
     let token = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
-    let told = token.and_then(access::parse_bearer).and_then(|token| rules.sight_of(token, caller).ok());
-    match (told, shown) {
-        (Some(sight), _) | (None, Shown::Enough(sight)) => Ok(sight),
-        (None, Shown::NotYet) => Err(async_graphql::Error::new(
+    let told = token.and_then(access::parse_bearer).and_then(|token| rules.grant_of(token, caller).ok());
+    match (told, auth) {
+        (Some(Grant { sight, .. }), _) | (None, Auth::Granted(Grant { sight, .. })) => Ok(sight),
+        (None, Auth::Deferred) => Err(async_graphql::Error::new(
             "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
         )),
     }

@@ -13,9 +13,9 @@ use super::{
     answer::{Answer, Citation, Statement},
     loaders,
     page::{self, QUERY},
-    queue::Turn,
     scalar::DateTime,
 };
+use crate::queue::Turn;
 
 /// Conversations of a list, unless the request says how many.
 pub(super) const DEFAULT_CHATS: usize = 20;

@@ -1,0 +1,75 @@
+//! The contract between the engine and its faces: a request type names its answer type, and every face (command line,
+//! HTTP, GraphQL) speaks in these two. What a use case does belongs to the module of its request.
+
+use std::future::Future;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{Engine, error::Result};
+
+/// A request, which says what answers it.
+pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
+    /// Its name in the addresses of the API: `trace` in `/api/v1/trace`.
+    const NAME: &'static str;
+    /// What somebody must be allowed to do who makes it.
+    const SCOPE: Scope = Scope::Read;
+    /// How much work it is.
+    const WEIGHT: Weight = Weight::Light;
+    /// What answers it.
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Answers it, as far as the engine's handle may see.
+    ///
+    /// # Errors
+    /// As the use case says.
+    fn run(self, engine: &Engine) -> impl Future<Output = Result<Self::Answer>> + Send;
+}
+
+/// What somebody may do. Whoever may do more may also do what comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Ask.
+    Read,
+    /// Start work that brings nothing but what is there already up to date: syncs, vectors.
+    Sync,
+    /// Add, change and delete.
+    Admin,
+}
+
+/// How much work an operation is, by which a server decides how many run at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Weight {
+    /// A look at the stores.
+    #[default]
+    Light,
+    /// A search, or what costs as much.
+    Heavy,
+    /// It reads everything there is, or waits for a language model.
+    Long,
+}
+
+/// Something that is done with every use case, such as giving each an address.
+pub trait Visitor {
+    /// Takes one of them.
+    fn visit<U: UseCase>(&mut self);
+}
+
+/// Shows every use case to a visitor.
+pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<crate::embedding::EmbedRequest>();
+    visitor.visit::<crate::enrich::EnrichRequest>();
+    visitor.visit::<crate::forget::AuditRequest>();
+    visitor.visit::<crate::forget::ForgetRequest>();
+    visitor.visit::<crate::forget::UndoForget>();
+    visitor.visit::<crate::read::CoverageRequest>();
+    visitor.visit::<crate::read::SyncStatusRequest>();
+    visitor.visit::<crate::rebuild::RebuildRequest>();
+    visitor.visit::<crate::repository::AddRequest>();
+    visitor.visit::<crate::repository::ListRepositories>();
+    visitor.visit::<crate::repository::RemoveRepository>();
+    visitor.visit::<crate::sync::SyncRequest>();
+    visitor.visit::<crate::task::GetTask>();
+    visitor.visit::<crate::task::ListTasks>();
+    visitor.visit::<crate::task::StopTask>();
+    visitor.visit::<crate::trace::TraceRequest>();
+}
