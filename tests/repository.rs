@@ -25,7 +25,7 @@ struct Reached {
 impl Reached {
     /// Notes what is reached after a sync.
     async fn note(&mut self, origin: &Origin, indexed: &Indexed) {
-        let tips = indexed.entry().await.indexed;
+        let tips = indexed.entry().indexed;
         let mut arguments = vec!["rev-list".to_owned()];
         arguments.extend(tips.values().map(Sha::to_string));
         self.now = origin.say(arguments).lines().map(|line| line.parse().unwrap()).collect();
@@ -53,7 +53,7 @@ async fn compare(indexed: &Indexed, origin: &Origin, left: &[String], when: &str
     if left.is_empty() {
         return indexed.equals_cold(origin.path(), when).await;
     }
-    let cold = Indexed::cold(origin.path(), indexed.entry().await.branches).await;
+    let cold = Indexed::cold(origin.path(), indexed.entry().branches).await;
     let (own, fresh) = (indexed.said().await, cold.said().await);
     without(&own, left).same_as(&without(&fresh, &[]), when);
     let people = |said: &Said| -> BTreeSet<String> {

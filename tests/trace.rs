@@ -9,7 +9,10 @@ use std::path::PathBuf;
 
 use backstory_engine::{
     ledger::Branches,
-    model::id::NodeId,
+    model::{
+        edge::Edge,
+        id::{NodeId, NodeKind, ThreadId},
+    },
     trace::{Target, Trace, TraceRequest},
 };
 use expect_test::{ExpectFile, expect, expect_file};
@@ -47,6 +50,10 @@ fn told(world: &World, trace: &Trace) -> String {
     serde_json::to_string_pretty(&json).unwrap().replace(&world.forge.url, "FORGE") + "\n"
 }
 
+fn names(ids: &[ThreadId]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
 async fn check(world: &World, target: Target, expected: ExpectFile) {
     let trace = world.engine.trace(about(target)).await.unwrap();
     expected.assert_eq(&told(world, &trace));
@@ -70,7 +77,8 @@ async fn earlier_versions_and_moved_lines() {
     let mut world = World::new().await;
     let at = |trace: &Trace| {
         let origin = trace.origin.as_ref().unwrap();
-        format!("{} {}:{} {:?}", origin.title, origin.path, origin.line, origin.seen_through)
+        let through: Vec<&str> = origin.seen_through.iter().map(|seen| seen.as_str()).collect();
+        format!("{} {}:{} {through:?}", origin.title, origin.path, origin.line)
     };
     let line = line_with(&world, world::TOKEN, "claims.expires_at");
     let trace = world.engine.trace(about(lines(world::TOKEN, line, line))).await.unwrap();
@@ -83,7 +91,7 @@ async fn earlier_versions_and_moved_lines() {
                 earlier.path,
                 earlier.line,
                 earlier.title,
-                earlier.merge_requests.join(" "),
+                names(&earlier.merge_requests).join(" "),
                 earlier.text.trim()
             )
         })
@@ -123,10 +131,10 @@ async fn of_a_file_of_many_commits_the_requests_with_threads_on_its_lines_are_to
     let trace = world.engine.trace(about(whole)).await.unwrap();
     // The commits with most lines came with no request.
     assert_eq!(trace.origin.as_ref().unwrap().author, "Bob Ruiz");
-    assert_eq!(trace.merge_requests, ["acme/shop!2"], "{:?}", trace.chain);
+    assert_eq!(names(&trace.merge_requests), ["acme/shop!2"], "{:?}", trace.chain);
     assert!(!trace.discussions.is_empty(), "{:?}", trace.chain);
-    let step = trace.chain.iter().find(|step| step.node.kind == "discussion").unwrap();
-    assert_eq!((step.edge, step.evidence.path.as_deref()), ("COMMENTS_ON", Some(world::TOKEN)));
+    let step = trace.chain.iter().find(|step| step.node.kind == NodeKind::Discussion).unwrap();
+    assert_eq!((step.edge, step.evidence.path.as_deref()), (Edge::CommentsOn, Some(world::TOKEN)));
     assert_eq!(
         trace.missing[0],
         "the lines come from 6 commits; all 6 commits and their 1 merge request were looked at, and 5 commits came with \

@@ -277,7 +277,7 @@ async fn read_after_each_step(branches: Branches) {
         let left = reached.left();
         let when = format!("{branches:?}, step {number}: {what}");
         assert_eq!(indexed.marked(), left, "{when}");
-        assert_eq!(names(&indexed.entry().await.rewritten.into_iter().collect::<Vec<_>>()), left, "{when}");
+        assert_eq!(names(&indexed.entry().rewritten.into_iter().collect::<Vec<_>>()), left, "{when}");
         if number % EVERY == 0 || number == STEPS.len() {
             compare(indexed, &story.origin, &left, &when).await;
         }

@@ -7,7 +7,7 @@ use backstory_engine::{
     error::Error,
     ledger::{Branches, Ledger, RepositoryEntry, StoredLineage},
     model::{commit::Sha, entity::ItemKind, score::Profile},
-    repository::AddRequest,
+    repository::{AddRequest, RepositoryStatus},
     settings::{Forge, Settings},
     sources::git::lineage::{self, CommitReplaced, FileLineage, Options, Untraced},
     task::{Task, TaskStatus},
@@ -85,7 +85,12 @@ impl Indexed {
         indexed
     }
 
-    pub(crate) async fn add(&self, origin: &Path, project: &str, branches: Branches) -> Result<RepositoryEntry, Error> {
+    pub(crate) async fn add(
+        &self,
+        origin: &Path,
+        project: &str,
+        branches: Branches,
+    ) -> Result<RepositoryStatus, Error> {
         let address = origin.display().to_string();
         self.engine.add_repository(AddRequest { address, name: Some(project.to_owned()), branches, forge: None }).await
     }
@@ -119,9 +124,8 @@ impl Indexed {
         self.engine.digest().await.unwrap().0
     }
 
-    pub(crate) async fn entry(&self) -> RepositoryEntry {
-        let all = self.engine.repositories().await.unwrap();
-        all.into_iter().find(|status| status.entry.project == PROJECT).unwrap().entry
+    pub(crate) fn entry(&self) -> RepositoryEntry {
+        self.ledger().repository(PROJECT).unwrap().unwrap()
     }
 
     /// A second look into the ledger.
@@ -176,7 +180,7 @@ impl Indexed {
         async move {
             let ledger = self.ledger();
             let clone = self.clone_dir();
-            for (branch, tip) in &self.entry().await.indexed {
+            for (branch, tip) in &self.entry().indexed {
                 let mut replaced = Vec::new();
                 let mut take = |of: CommitReplaced| replaced.push(of);
                 let fresh = lineage::fresh(&clone, &[*tip], &Options::default(), &mut take).unwrap();
@@ -210,7 +214,7 @@ impl Indexed {
     pub(crate) fn equals_cold(&self, origin: &Path, when: &str) -> impl Future<Output = ()> {
         let said = format!("{}: {when}", std::panic::Location::caller());
         async move {
-            let cold = Self::cold(origin, self.entry().await.branches).await;
+            let cold = Self::cold(origin, self.entry().branches).await;
             let own = self.said().await;
             own.same_as(&cold.said().await, &said);
             assert_eq!(own.digest, self.rebuild_graph().await, "{said}: a graph made anew");
