@@ -48,8 +48,8 @@ async fn commits_of_one_merge_are_one_hit() {
     let hits = found(&indexed, "sessions").await;
     assert_eq!(hits.len(), 2, "{:?}", titles(&hits));
     let of_merge = hits.iter().find(|hit| hit.document.title != "Bound sessions").unwrap();
-    let mut all: Vec<&str> = of_merge.members.iter().map(|member| member.id.as_str()).collect();
-    all.push(&of_merge.document.id);
+    let mut all: Vec<String> = of_merge.members.iter().map(|member| member.id.to_string()).collect();
+    all.push(of_merge.document.id.clone());
     all.sort_unstable();
     let mut expected = [first, second, merge].map(|sha| format!("{PROJECT}@{sha}"));
     expected.sort();
@@ -76,8 +76,8 @@ async fn a_story_is_headed_by_the_commit_that_matches_best_not_by_its_merge() {
     assert_eq!(hits.len(), 1, "{:?}", titles(&hits));
     assert_eq!(hits[0].document.id, format!("{PROJECT}@{work}"), "{:?}", titles(&hits));
     assert!(hits[0].snippet.contains("nobody is there any more"), "{}", hits[0].snippet);
-    let members: Vec<&str> = hits[0].members.iter().map(|member| member.id.as_str()).collect();
-    assert!(members.contains(&format!("{PROJECT}@{merge}").as_str()), "{members:?}");
+    let members: Vec<String> = hits[0].members.iter().map(|member| member.id.to_string()).collect();
+    assert!(members.contains(&format!("{PROJECT}@{merge}")), "{members:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

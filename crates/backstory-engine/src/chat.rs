@@ -9,8 +9,10 @@ use backstory_model::{
     question::Question,
     time::day,
 };
-use backstory_store::ledger::{Chat, Message, NewMessage, Role};
+pub use backstory_store::ledger::{Chat, Role};
+use backstory_store::ledger::{Message as StoredMessage, NewMessage};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
@@ -18,6 +20,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     search::MAX_QUERY,
     trace::{LineOrigin, Target, TraceRequest},
+    use_case::{Scope, UseCase, Weight},
 };
 
 /// Most conversations that are kept.
@@ -28,6 +31,128 @@ pub const MAX_MESSAGES: u64 = 1_000;
 pub const MAX_LISTED: usize = 100;
 /// Most sources of an answer of which it is told who wrote them.
 const MAX_SOURCES: usize = 5;
+
+/// A message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its number in the conversation, from 1.
+    pub number: u64,
+    /// Who says it.
+    pub role: Role,
+    /// What, as plain text with its sources.
+    pub text: String,
+    /// Of the assistant: the whole answer.
+    pub answer: Option<Answer>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// Begins a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateChat {
+    /// Full path of the project that it is narrowed to; everything if absent.
+    pub project: Option<String>,
+}
+
+/// Lists the conversations, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListChats {
+    /// Most conversations, at most [`MAX_LISTED`].
+    pub limit: usize,
+}
+
+/// Lists messages of a conversation in order; `None` if there is no such conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListMessages {
+    /// Number of the conversation.
+    pub chat: i64,
+    /// Only messages behind the one with this number.
+    #[serde(default)]
+    pub after: u64,
+    /// Most messages, at most [`MAX_LISTED`].
+    pub limit: usize,
+}
+
+/// Removes a conversation; answers whether it was there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoveChat {
+    /// Its number.
+    pub id: i64,
+}
+
+/// Asks in a conversation, which keeps the question and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendMessage {
+    /// Number of the conversation.
+    pub chat: i64,
+    /// The question, at most [`MAX_QUERY`] characters.
+    pub text: String,
+    /// Whether a language model may word the answer, if one is configured.
+    pub model: bool,
+}
+
+impl UseCase for CreateChat {
+    const NAME: &'static str = "create-chat";
+    const REPEATABLE: bool = false;
+    type Answer = Chat;
+
+    async fn run(self, engine: &Engine) -> Result<Chat> {
+        engine.create_chat(self.project).await
+    }
+}
+
+impl UseCase for ListChats {
+    const NAME: &'static str = "chats";
+    type Answer = Vec<Chat>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<Chat>> {
+        engine.chats(self.limit).await
+    }
+}
+
+impl UseCase for ListMessages {
+    const NAME: &'static str = "messages";
+    type Answer = Option<Vec<Message>>;
+
+    async fn run(self, engine: &Engine) -> Result<Option<Vec<Message>>> {
+        match engine.chat(self.chat).await? {
+            Some(chat) => engine.messages(chat.id, self.after, self.limit).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl UseCase for RemoveChat {
+    const NAME: &'static str = "remove-chat";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = bool;
+
+    async fn run(self, engine: &Engine) -> Result<bool> {
+        engine.remove_chat(self.id).await
+    }
+}
+
+impl UseCase for SendMessage {
+    const NAME: &'static str = "send-message";
+    const REPEATABLE: bool = false;
+    const WEIGHT: Weight = Weight::Long;
+    type Answer = Message;
+
+    async fn run(self, engine: &Engine) -> Result<Message> {
+        engine.send_message(self, None).await
+    }
+}
+
+impl TryFrom<StoredMessage> for Message {
+    type Error = Error;
+
+    fn try_from(message: StoredMessage) -> Result<Self> {
+        let StoredMessage { number, role, text, answer, created_at } = message;
+        let answer = answer.map(|json| serde_json::from_slice(&json)).transpose();
+        let answer = answer.map_err(|error| Error::internal(format!("message {number} holds no answer: {error}")))?;
+        Ok(Self { number, role, text, answer, created_at })
+    }
+}
 
 impl Engine {
     /// Begins a conversation, about one project or everything.
@@ -70,7 +195,8 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
-        self.ledger_step(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await
+        let stored = self.ledger_step(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
+        stored.into_iter().map(Message::try_from).collect()
     }
 
     /// Forgets a conversation; says whether it was there.
@@ -88,13 +214,8 @@ impl Engine {
     ///
     /// # Errors
     /// There is no such conversation, it is full, or asking fails.
-    pub async fn send_message(
-        &self,
-        chat: i64,
-        text: &str,
-        model: bool,
-        telling: Option<Telling>,
-    ) -> Result<(Message, Answer)> {
+    pub async fn send_message(&self, request: SendMessage, telling: Option<Telling>) -> Result<Message> {
+        let SendMessage { chat, text, model } = request;
         let gone =
             || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
         let known = self.chat(chat).await?.ok_or_else(gone)?;
@@ -134,8 +255,7 @@ impl Engine {
         let now = Timestamp::now();
         let added = self.ledger_step(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
         let number = added.ok_or_else(|| full(chat))?;
-        let message = self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)?;
-        Ok((message, answer))
+        self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)
     }
 
     /// Who wrote the sources of the last answer, and when, if that is all a question asks: an answer that quotes what they

@@ -12,6 +12,7 @@ use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
 use jiff::SignedDuration;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
 
@@ -41,7 +42,7 @@ impl Forge {
 }
 
 /// How hits of a search are ranked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// How the parts become a score.
     pub profile: Profile,

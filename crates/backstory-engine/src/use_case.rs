@@ -13,6 +13,8 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
     const NAME: &'static str;
     /// What somebody must be allowed to do who makes it.
     const SCOPE: Scope = Scope::Read;
+    /// Whether it may be answered again if nothing came back.
+    const REPEATABLE: bool = matches!(Self::SCOPE, Scope::Read);
     /// How much work it is.
     const WEIGHT: Weight = Weight::Light;
     /// What answers it.
@@ -56,6 +58,14 @@ pub trait Visitor {
 
 /// Shows every use case to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<crate::ask::AskRequest>();
+    visitor.visit::<crate::ask::VerifyRequest>();
+    visitor.visit::<crate::chat::CreateChat>();
+    visitor.visit::<crate::chat::ListChats>();
+    visitor.visit::<crate::chat::ListMessages>();
+    visitor.visit::<crate::chat::RemoveChat>();
+    visitor.visit::<crate::chat::SendMessage>();
+    visitor.visit::<crate::context::ContextRequest>();
     visitor.visit::<crate::embedding::EmbedRequest>();
     visitor.visit::<crate::enrich::EnrichRequest>();
     visitor.visit::<crate::forget::AuditRequest>();
@@ -67,6 +77,8 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::repository::AddRequest>();
     visitor.visit::<crate::repository::ListRepositories>();
     visitor.visit::<crate::repository::RemoveRepository>();
+    visitor.visit::<crate::search::SearchRequest>();
+    visitor.visit::<crate::summary::SummarizeRequest>();
     visitor.visit::<crate::sync::SyncRequest>();
     visitor.visit::<crate::task::GetTask>();
     visitor.visit::<crate::task::ListTasks>();

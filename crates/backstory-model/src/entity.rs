@@ -231,8 +231,10 @@ pub struct Milestone {
 /// State of an issue or merge request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum State {
     /// Being worked on.
+    #[cfg_attr(feature = "clap", value(alias = "open"))]
     Opened,
     /// Closed without a merge.
     Closed,

@@ -8,10 +8,12 @@ use crate::entity::State;
 /// Kind of a searchable document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum DocumentKind {
     /// An issue: its title and description.
     Issue,
     /// A merge request: its title and description.
+    #[cfg_attr(feature = "clap", value(name = "mr", alias = "merge-request", alias = "merge_request"))]
     MergeRequest,
     /// A discussion: its notes.
     Discussion,
@@ -55,7 +57,8 @@ impl DocumentKind {
 }
 
 /// Conditions that a document meets all of; an empty one is met by every document.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Filter {
     /// Any of these kinds; empty for all.
     pub kinds: Vec<DocumentKind>,

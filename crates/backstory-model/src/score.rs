@@ -66,16 +66,44 @@ impl Parts {
     }
 }
 
+/// What a search compares the query with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Mode {
+    /// Words and meaning.
+    #[default]
+    Hybrid,
+    /// Words.
+    Lexical,
+    /// Meaning.
+    Semantic,
+}
+
+impl Mode {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hybrid => "hybrid",
+            Self::Lexical => "lexical",
+            Self::Semantic => "semantic",
+        }
+    }
+}
+
 /// How the parts become a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Profile {
-    /// Weights that did best on questions about a real project: see docs/benchmarks.md.
+    /// Meaning and words.
+    ///
+    /// These weights did best on questions about a real project: see docs/benchmarks.md.
     #[default]
     Default,
-    /// New and important things count much.
+    /// New and important things first.
     Gitmemory,
-    /// Ranks by meaning and by words are fused, reciprocally with k = 60.
+    /// Fused ranks of meaning and words, reciprocally with k = 60.
     Rrf,
 }
 

@@ -4,13 +4,7 @@
 use std::{cell::RefCell, time::Duration};
 
 use async_graphql::{Request, Variables};
-use backstory_engine::{
-    Engine,
-    error::ErrorKind,
-    model::sight::Sight,
-    settings::Settings,
-    use_case::{Scope, UseCase},
-};
+use backstory_engine::{Engine, error::ErrorKind, model::sight::Sight, settings::Settings, use_case::UseCase};
 use backstory_server::{API, Limits, Schemas, error_table};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -207,7 +201,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => unanswered,
             };
-            self.move_on(&remote, failure, gone, U::SCOPE == Scope::Read, &mut moves).await?;
+            self.move_on(&remote, failure, gone, U::REPEATABLE, &mut moves).await?;
         }
     }
 

@@ -22,14 +22,16 @@ use backstory_model::{
 };
 use backstory_store::index::Projects;
 use futures::future::try_join_all;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-pub use verify::{Check, MAX_CITATIONS};
+pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
 use crate::{
     Engine,
     error::{Error, Result},
     search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, is_excluded},
+    use_case::{UseCase, Weight},
 };
 use evidence::{Asked, AskedWord, Candidate, Verdict};
 use select::{MAX_QUOTES, Scored, choose};
@@ -43,16 +45,27 @@ const QUOTED_WORDS: usize = 4;
 const NAME_HITS: usize = 30;
 
 /// A question.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AskRequest {
     /// The question, at most [`MAX_QUERY`] characters.
     pub question: String,
     /// What was asked before, if the question goes on from there: its words are searched for too.
     pub before: Option<String>,
     /// What to narrow it to.
+    #[serde(default)]
     pub filter: Filter,
     /// Whether a language model may word the answer, if one is configured.
     pub model: bool,
+}
+
+impl UseCase for AskRequest {
+    const NAME: &'static str = "ask";
+    const WEIGHT: Weight = Weight::Long;
+    type Answer = Answer;
+
+    async fn run(self, engine: &Engine) -> Result<Answer> {
+        engine.ask(self).await
+    }
 }
 
 /// What is told while an answer is made: its statements, each as soon as it has been checked, and what they cite.

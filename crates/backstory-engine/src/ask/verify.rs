@@ -7,19 +7,38 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
 };
+use serde::{Deserialize, Serialize};
 
 use super::document::CitedDocument;
 use crate::{
     Engine,
     error::{Error, Result},
     read::ledger_key,
+    use_case::{UseCase, Weight},
 };
 
 /// Most citations that are verified at once.
 pub const MAX_CITATIONS: usize = 100;
 
-/// What became of a citation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Verifies citations; answered in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyRequest {
+    /// The citations, at most [`MAX_CITATIONS`].
+    pub citations: Vec<Citation>,
+}
+
+impl UseCase for VerifyRequest {
+    const NAME: &'static str = "verify";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Vec<Check>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<Check>> {
+        engine.verify(self.citations).await
+    }
+}
+
+/// Whether a citation holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// Its number.
     pub number: u32,

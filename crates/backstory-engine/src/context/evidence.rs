@@ -209,7 +209,7 @@ impl Engine {
             self.index().documents(&parts).await?.into_iter().map(|part| (part.id.clone(), part)).collect();
         let mut all: Vec<(StoredDocument, f32, String, bool)> = Vec::new();
         for hit in hits {
-            let by_meaning = hit.parts.get("semantic").is_some_and(|part| *part > 0.0);
+            let by_meaning = hit.parts.semantic > 0.0;
             let mut seen = HashSet::from([hit.document.id.clone()]);
             let (score, passages) = (hit.score, hit.passages);
             all.push((hit.document, score, hit.snippet, by_meaning));

@@ -16,20 +16,22 @@ use std::{collections::BTreeMap, time::Duration};
 use backstory_model::{
     digest::sha256_hex,
     filter::Filter,
-    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit},
+    pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
     score::Profile,
 };
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
-    search::{MAX_LIMIT, MAX_QUERY},
+    search::{MAX_LIMIT, MAX_QUERY, check_filter},
     settings::Ranking,
     snapshot::State,
     tokens,
     trace::Target,
+    use_case::{UseCase, Weight},
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 pub use prove::{Proof, Source};
 
@@ -43,7 +45,8 @@ const ATTEMPTS: usize = 3;
 const MAX_PREFIX: usize = 1024;
 
 /// What a pack is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum About {
     /// Words or a question.
     Query(String),
@@ -57,18 +60,21 @@ pub enum About {
 }
 
 /// What is wanted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextRequest {
     /// What it is about.
     pub about: About,
     /// What every section is narrowed to, but for the code or item itself that is asked about; the project is also that of
     /// a path.
+    #[serde(default)]
     pub filter: Filter,
     /// Only code and documents whose path begins so, and commits that change such.
     pub path: Option<String>,
     /// What it may hold.
+    #[serde(default)]
     pub mode: Mode,
     /// How it is printed: that is what is counted.
+    #[serde(default)]
     pub format: Format,
     /// Most tokens, [`MIN_TOKENS`] to [`MAX_TOKENS`].
     pub tokens: usize,
@@ -78,6 +84,23 @@ pub struct ContextRequest {
     pub tests: bool,
     /// Id of the state of the index that it must be made from, or its first digits; the current one if absent.
     pub snapshot: Option<String>,
+}
+
+/// The printed form of a context pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrintedPack {
+    /// The text whose tokens were counted.
+    pub text: String,
+}
+
+impl UseCase for ContextRequest {
+    const NAME: &'static str = "context";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = PrintedPack;
+
+    async fn run(self, engine: &Engine) -> Result<PrintedPack> {
+        Ok(PrintedPack { text: render(&engine.context(self).await?) })
+    }
 }
 
 impl Engine {
@@ -261,6 +284,7 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
             )));
         }
     }
+    check_filter(&request.filter)?;
     Ok(request)
 }
 

@@ -44,9 +44,8 @@ impl Engine {
         warnings.extend(response.warnings);
         let found = |hit: Hit| {
             let whole = hit.document.facts.thread.to_string();
-            let members = hit.members.iter().map(|member| member.id.as_str());
-            let all = [whole.as_str(), hit.document.id.as_str()].into_iter().chain(members);
-            let nodes: BTreeSet<NodeId> = all.filter_map(|id| id.parse().ok()).collect();
+            let own = [whole.as_str(), hit.document.id.as_str()].into_iter().filter_map(|id| id.parse().ok());
+            let nodes: BTreeSet<NodeId> = own.chain(hit.members.into_iter().map(|member| member.id)).collect();
             let (id, score) = (hit.document.id.clone(), f64::from(hit.score));
             Found { id, title: hit.document.title, score, nodes: nodes.into_iter().collect() }
         };

@@ -7,13 +7,16 @@ mod evidence;
 mod names;
 mod query;
 mod story;
+mod summary;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     time::Instant,
 };
 
+pub use backstory_model::score::Mode;
 use backstory_model::{
+    edge::Edge,
     filter::{DocumentKind, Filter},
     id::NodeId,
     reference::Context,
@@ -38,11 +41,14 @@ pub(crate) use definitions::{Definition, symbols};
 use evidence::{Candidate, Measured, Scale, gathered};
 use query::Understood;
 use story::Story;
+pub use summary::HitSummary;
 
 /// Longest query, in characters.
 pub const MAX_QUERY: usize = 2000;
 /// Most hits of one search.
 pub const MAX_LIMIT: usize = 100;
+/// Most documents that a filter excludes.
+const MAX_EXCLUDED: usize = 1000;
 /// Passages of a hit that are shown.
 pub const MAX_PASSAGES: usize = 3;
 /// Length of a snippet, in characters.
@@ -57,38 +63,16 @@ const WORDS_OF_COMMIT: f32 = 2.2;
 /// What a search says when the vectors of the query cannot be had.
 pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical search only";
 
-/// Which legs a search uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Text and vectors.
-    #[default]
-    Hybrid,
-    /// Text.
-    Lexical,
-    /// Vectors.
-    Semantic,
-}
-
-impl Mode {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::Lexical => "lexical",
-            Self::Semantic => "semantic",
-        }
-    }
-}
-
 /// What to search for.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchRequest {
     /// Words or a question.
     pub query: String,
     /// What to narrow it to.
+    #[serde(default)]
     pub filter: Filter,
-    /// Which legs.
+    /// What the query is compared with.
+    #[serde(default)]
     pub mode: Mode,
     /// Most hits, 1 to [`MAX_LIMIT`].
     pub limit: usize,
@@ -98,12 +82,12 @@ pub struct SearchRequest {
     pub rerank: bool,
 }
 
-/// What was found.
-#[derive(Clone, Debug)]
-pub struct SearchResponse {
+/// What a search found: hits with their documents, or summaries of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchResponse<H = Hit> {
     /// The query.
     pub query: String,
-    /// The legs that were used; lexical if the vectors could not be had.
+    /// What the query was compared with; lexical if its vector could not be computed.
     pub mode: Mode,
     /// How hits were ranked.
     pub ranking: Ranking,
@@ -116,7 +100,7 @@ pub struct SearchResponse {
     /// What the reader must know.
     pub warnings: Vec<String>,
     /// Best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<H>,
 }
 
 /// A story that was found: a document and what belongs to it.
@@ -129,7 +113,7 @@ pub struct Hit {
     /// What it is ranked by.
     pub score: f32,
     /// What the score is made of, each 0 to 1.
-    pub parts: BTreeMap<&'static str, f32>,
+    pub parts: Parts,
     /// Why it is here, in words.
     pub why: Vec<String>,
     /// Its best passages, the best first.
@@ -152,12 +136,12 @@ pub struct Passage {
 }
 
 /// What belongs to a story besides the document that leads it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Member {
     /// Its id.
-    pub id: String,
-    /// How it belongs to the story: the name of an edge.
-    pub relation: &'static str,
+    pub id: NodeId,
+    /// The edge by which it belongs to the story.
+    pub relation: Edge,
 }
 
 impl Engine {
@@ -359,7 +343,7 @@ impl Engine {
             Some(Hit {
                 snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
                 score: story.score,
-                parts: story.candidate.parts.named().into_iter().collect(),
+                parts: story.candidate.parts,
                 why: story.why(order, weights),
                 passages,
                 members: story.members,
@@ -492,12 +476,38 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
     if request.limit == 0 || request.limit > MAX_LIMIT {
         return Err(Error::invalid(format!("the limit is {}; it must be 1 to {MAX_LIMIT}", request.limit)));
     }
-    if let (Some(after), Some(before)) = (request.filter.after, request.filter.before)
-        && after >= before
-    {
-        return Err(Error::invalid(format!("no time is both after {after} and before {before}")));
+    if let Some(ranking) = &request.ranking {
+        check_weights(&ranking.weights)?;
     }
+    check_filter(&request.filter)?;
     Ok(request)
+}
+
+fn check_weights(weights: &Parts) -> Result<()> {
+    if let Some((_, weight)) = weights.named().into_iter().find(|(_, weight)| !(0.0..=1.0).contains(weight)) {
+        return Err(Error::invalid(format!("a weight is {weight}; weights are 0 to 1")));
+    }
+    if weights.semantic + weights.lexical == 0.0 {
+        return Err(Error::invalid("semantic and lexical are both 0; one of them must count"));
+    }
+    Ok(())
+}
+
+/// Checks what a request narrows its documents to.
+///
+/// # Errors
+/// It excludes too many documents, or no time meets it.
+pub(crate) fn check_filter(filter: &Filter) -> Result<()> {
+    if filter.exclude.len() > MAX_EXCLUDED {
+        let count = filter.exclude.len();
+        return Err(Error::invalid(format!("{count} documents are left out; at most {MAX_EXCLUDED} can be")));
+    }
+    match (filter.after, filter.before) {
+        (Some(after), Some(before)) if after >= before => {
+            Err(Error::invalid(format!("no time is both after {after} and before {before}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text of a passage without the line that says what it is part of, unless there is nothing else.

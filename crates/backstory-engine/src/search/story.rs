@@ -98,7 +98,7 @@ impl Story {
 #[derive(Default)]
 struct Links {
     /// Pairs that are one story: an issue and what closed it.
-    same: Vec<(String, String, &'static str)>,
+    same: Vec<(String, String, Edge)>,
     /// Neighbours of the strongest hits and of what the query names: whose, by which edge.
     near: BTreeMap<String, (f32, &'static str, String)>,
 }
@@ -106,9 +106,7 @@ struct Links {
 impl Links {
     /// Whether a commit is a merge that brought the other.
     fn brought(&self, merge: &str, commit: &str) -> bool {
-        let is_it =
-            |(from, to, edge): &(String, String, &str)| *edge == Edge::MergedBy.name() && from == commit && to == merge;
-        self.same.iter().any(is_it)
+        self.same.iter().any(|(from, to, edge)| *edge == Edge::MergedBy && from == commit && to == merge)
     }
 }
 
@@ -159,11 +157,11 @@ impl Engine {
                 continue;
             }
             // Commits of one merge belong together even if that was not found itself.
-            for (merge, _) in others.iter().filter(|(_, edge)| *edge == Edge::MergedBy.name()) {
+            for (merge, _) in others.iter().filter(|(_, edge)| *edge == Edge::MergedBy) {
                 leader.entry((*merge).clone()).or_insert(stories.len());
             }
             leader.insert(id.clone(), stories.len());
-            let members = others.iter().map(|(other, relation)| Member { id: (*other).clone(), relation });
+            let members = others.iter().filter_map(|(other, relation)| Member::new(other, *relation));
             let members = members.chain(carried.remove(&id).unwrap_or_default());
             let members = members.collect::<BTreeSet<_>>().into_iter().collect();
             let neighbour = neighbours.remove(&id);
@@ -207,7 +205,7 @@ impl Engine {
             let Some(own) = candidates.remove(&commit) else { continue };
             let known = candidates.remove(&carrier).unwrap_or_default();
             candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
-            carried.entry(carrier).or_default().push(Member { id: commit, relation: Edge::PartOf.name() });
+            carried.entry(carrier).or_default().extend(Member::new(&commit, Edge::PartOf));
         }
         Ok((candidates, carried))
     }
@@ -241,7 +239,7 @@ impl Engine {
                 _ => (Edge::MergedBy, Direction::Out),
             };
             for end in graph.edges(id, direction, Some(edge))? {
-                links.same.push((id_of(id), id_of(&end.other), edge.name()));
+                links.same.push((id_of(id), id_of(&end.other), edge));
             }
         }
         let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));
@@ -263,9 +261,11 @@ impl Engine {
 
 impl Story {
     /// Takes in a hit that belongs to it.
-    fn join(&mut self, id: &str, edge: &'static str, other: Candidate) {
-        if !self.members.iter().any(|member| member.id == id) {
-            self.members.push(Member { id: id.to_owned(), relation: edge });
+    fn join(&mut self, id: &str, edge: Edge, other: Candidate) {
+        if let Some(member) = Member::new(id, edge)
+            && !self.members.iter().any(|known| known.id == member.id)
+        {
+            self.members.push(member);
             self.members.sort();
         }
         self.candidate.passages.extend(other.passages);
@@ -274,11 +274,19 @@ impl Story {
     /// Lets a commit lead that the leading merge brought: the story keeps its rank and shows the commit's words first.
     fn give_lead(&mut self, id: &str, other: Candidate) {
         let merge = std::mem::replace(&mut self.lead, id.to_owned());
-        self.members.retain(|member| member.id != id);
-        self.members.push(Member { id: merge, relation: Edge::MergedBy.name() });
+        let leader = id.parse::<NodeId>().ok();
+        self.members.retain(|member| Some(&member.id) != leader.as_ref());
+        self.members.extend(Member::new(&merge, Edge::MergedBy));
         self.members.sort();
         let of_merge = std::mem::replace(&mut self.candidate.passages, other.passages);
         self.candidate.passages.extend(of_merge);
+    }
+}
+
+impl Member {
+    /// `None` if the id is not a reference.
+    fn new(id: &str, relation: Edge) -> Option<Self> {
+        Some(Self { id: id.parse().ok()?, relation })
     }
 }
 

@@ -37,22 +37,26 @@ const MAX_SOURCES: usize = 100;
 /// How a pack is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Format {
     /// For programs: everything, with the whole manifest.
     #[default]
     Json,
     /// To be read: the same without the hashes.
+    #[cfg_attr(feature = "clap", value(alias = "md"))]
     Markdown,
 }
 
 /// What a pack may hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Mode {
     /// Everything.
     #[default]
     All,
     /// Specifications, contracts and recorded decisions, and nothing else.
+    #[cfg_attr(feature = "clap", value(alias = "governing_docs_only"))]
     GoverningDocsOnly,
 }
 

@@ -2,9 +2,9 @@
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{
-    chat::MAX_LISTED,
-    error::{Error, ErrorKind},
-    ledger, model,
+    chat::{MAX_LISTED, Message as EngineMessage, SendMessage},
+    error::Error,
+    ledger,
 };
 use futures::{Stream, stream};
 use tokio::sync::mpsc;
@@ -90,7 +90,7 @@ impl Chat {
     ) -> Result<Vec<Message>> {
         let limit = page::size(first, DEFAULT_MESSAGES)?;
         let messages = loaders::engine(ctx)?.messages(self.number, after.unwrap_or(0), limit).await?;
-        messages.into_iter().map(|message| Ok(Message::try_from(message)?)).collect()
+        Ok(messages.into_iter().map(Message::from).collect())
     }
 }
 
@@ -107,21 +107,15 @@ impl From<ledger::Chat> for Chat {
     }
 }
 
-impl TryFrom<ledger::Message> for Message {
-    type Error = Error;
-
-    fn try_from(message: ledger::Message) -> Result<Self, Error> {
-        let read = |json: Vec<u8>| serde_json::from_slice::<model::answer::Answer>(&json);
-        let answer = message.answer.map(read).transpose().map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("message {} holds no answer: {error}", message.number))
-        })?;
-        Ok(Self {
+impl From<EngineMessage> for Message {
+    fn from(message: EngineMessage) -> Self {
+        Self {
             number: message.number,
             role: message.role.into(),
             text: message.text,
-            answer: answer.map(Answer::from),
+            answer: message.answer.map(Answer::from),
             created_at: message.created_at.into(),
-        })
+        }
     }
 }
 
@@ -154,8 +148,8 @@ pub(super) async fn remove(ctx: &Context<'_>, id: &ID) -> Result<bool> {
 
 /// Asks in a conversation.
 pub(super) async fn send(ctx: &Context<'_>, id: &ID, text: &str, model: Option<bool>) -> Result<Message> {
-    let (message, _) = loaders::engine(ctx)?.send_message(number(id)?, text, model.unwrap_or(true), None).await?;
-    Ok(Message::try_from(message)?)
+    let request = SendMessage { chat: number(id)?, text: text.to_owned(), model: model.unwrap_or(true) };
+    Ok(loaders::engine(ctx)?.send_message(request, None).await?.into())
 }
 
 /// Asks in a conversation, and tells the answer as it is made.
@@ -166,12 +160,13 @@ pub(super) fn stream(
     model: Option<bool>,
     turn: Turn,
 ) -> Result<impl Stream<Item = Result<AnswerPart>> + use<>> {
-    let (chat, engine) = (number(id)?, loaders::engine(ctx)?.clone());
+    let request = SendMessage { chat: number(id)?, text, model: model.unwrap_or(true) };
+    let engine = loaders::engine(ctx)?.clone();
     let (telling, told) = mpsc::channel(WAITING);
     // In a task of its own: what was asked is answered and kept, also if the client goes away.
     let asking = tokio::spawn(async move {
         let _turn = turn;
-        engine.send_message(chat, &text, model.unwrap_or(true), Some(telling)).await
+        engine.send_message(request, Some(telling)).await
     });
     Ok(stream::unfold(Some((told, asking)), async |state| {
         let (mut told, asking) = state?;
@@ -180,11 +175,9 @@ pub(super) fn stream(
             let part = AnswerPart { statement: Some(statement.into()), citations, message: None };
             return Some((Ok(part), Some((told, asking))));
         }
-        let message = match asking.await {
-            Ok(sent) => sent.and_then(|(message, _)| Message::try_from(message)),
-            Err(error) => Err(error.into()),
-        };
-        let part = message.map(|message| AnswerPart { statement: None, citations: vec![], message: Some(message) });
+        let message = asking.await.unwrap_or_else(|error| Err(error.into()));
+        let part =
+            message.map(|message| AnswerPart { statement: None, citations: vec![], message: Some(message.into()) });
         Some((part.map_err(Into::into), None))
     }))
 }

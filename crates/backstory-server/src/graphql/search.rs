@@ -78,14 +78,7 @@ impl RankingInput {
             &mut weights.author,
         ];
         for (weight, given) in own.into_iter().zip(given) {
-            let given = given.unwrap_or(*weight);
-            if !(0.0..=1.0).contains(&given) {
-                return Err(page::invalid(format!("a weight is {given}; weights are 0 to 1")).into());
-            }
-            *weight = given;
-        }
-        if weights.semantic + weights.lexical == 0.0 {
-            return Err(page::invalid("semantic and lexical are both 0; one of them must count").into());
+            *weight = given.unwrap_or(*weight);
         }
         Ok(ranking)
     }
@@ -108,20 +101,9 @@ impl TryFrom<SearchFilter> for model::filter::Filter {
             before: instant(filter.before)?,
             project: filter.project,
             state: filter.state.map(Into::into),
-            exclude: excluded(filter.exclude)?,
+            exclude: filter.exclude.unwrap_or_default().into_iter().map(|id| id.0).collect(),
         })
     }
-}
-
-/// Most documents that a search leaves out.
-const MAX_EXCLUDED: usize = 1000;
-
-fn excluded(ids: Option<Vec<ID>>) -> Result<Vec<String>, backstory_engine::error::Error> {
-    let ids = ids.unwrap_or_default();
-    if ids.len() > MAX_EXCLUDED {
-        return Err(page::invalid(format!("{} documents are left out; at most {MAX_EXCLUDED} can be", ids.len())));
-    }
-    Ok(ids.into_iter().map(|id| id.0).collect())
 }
 
 /// What a search found.
@@ -250,7 +232,7 @@ impl From<search::Hit> for Hit {
             updated_at: document.updated_at.into(),
             snippet: hit.snippet,
             score: hit.score,
-            parts: hit.parts.into_iter().map(part).collect(),
+            parts: hit.parts.named().into_iter().map(part).collect(),
             why: hit.why,
             passages: hit.passages.into_iter().map(HitPassage::from).collect(),
             members: hit.members.into_iter().map(Member::from).collect(),
@@ -267,8 +249,7 @@ impl From<search::Passage> for HitPassage {
 
 impl From<search::Member> for Member {
     fn from(member: search::Member) -> Self {
-        let node = member.id.parse::<model::id::NodeId>().ok().map(Node::from);
-        Self { id: member.id.into(), relation: member.relation, node }
+        Self { id: member.id.to_string().into(), relation: member.relation.name(), node: Some(member.id.into()) }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use async_graphql::{Context, Result, SimpleObject};
 use backstory_engine::{
-    model::id::{NodeId, ThreadId},
-    summary,
+    model::id::ThreadId,
+    summary::{self, SummarizeRequest},
+    use_case::UseCase as _,
 };
 
-use super::{answer::Provenance, loaders, page, scalar::DateTime};
+use super::{answer::Provenance, loaders, scalar::DateTime};
 
 /// What a language model wrote about an issue or merge request.
 #[derive(SimpleObject)]
@@ -40,12 +41,6 @@ pub(super) async fn of(ctx: &Context<'_>, id: &ThreadId) -> Result<Option<Summar
 
 /// Summarises an issue or merge request.
 pub(super) async fn make(ctx: &Context<'_>, reference: &str) -> Result<Summary> {
-    match reference.parse()? {
-        NodeId::Thread(id) => Ok(loaders::engine(ctx)?.summarize(id).await?.into()),
-        _ => {
-            let message =
-                format!("'{reference}' is no issue or merge request; write group/project#12 or group/project!7");
-            Err(page::invalid(message).into())
-        }
-    }
+    let request = SummarizeRequest { id: reference.parse()? };
+    Ok(request.run(loaders::engine(ctx)?).await?.into())
 }

@@ -3,6 +3,7 @@
 use backstory_model::{alias::Aliases, sight::Sight};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 };
 
 /// A conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chat {
     /// Its number.
     pub id: i64,
@@ -29,7 +30,8 @@ pub struct Chat {
 }
 
 /// Who says something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Who asks.
     User,

@@ -2,6 +2,7 @@
 
 use backstory_engine::model::id::{NodeId, ThreadId};
 use clap::ValueEnum;
+use jiff::Timestamp;
 use serde::{Deserialize as _, Deserializer};
 
 use crate::{
@@ -52,12 +53,12 @@ pub(super) fn lower_case<'de, D: Deserializer<'de>>(name: D) -> std::result::Res
     Ok(String::deserialize(name)?.to_lowercase())
 }
 
-/// A time, as people write it; it is passed on as it stands.
+/// A time, as people write it.
 ///
 /// # Errors
 /// What a time looks like.
-pub(super) fn parse_time(text: &str) -> std::result::Result<String, String> {
-    backstory_engine::model::time::parse_instant(text).map(|instant| instant.to_string())
+pub(super) fn parse_time(text: &str) -> std::result::Result<Timestamp, String> {
+    backstory_engine::model::time::parse_instant(text)
 }
 
 /// What a reference on the command line means: `group/project#12`, `#12`, `issue 12`, `mr 7`, `issue group/project#12`.

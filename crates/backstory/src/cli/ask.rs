@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use backstory_engine::model::{
-    answer::{Answer, Citation, Method},
-    id::NodeId,
+use backstory_engine::{
+    ask::AskRequest,
+    model::{
+        answer::{Answer, Citation, Method, Statement},
+        filter::Filter,
+        id::NodeId,
+    },
 };
-use serde::Deserialize;
-use serde_json::json;
 
 use super::{Session, repos};
 use crate::{
@@ -16,7 +18,6 @@ use crate::{
     output::{FAINT, STRONG, Terminal, day, indented, plain},
 };
 
-const ASK: &str = include_str!("../../../../queries/graphql/ask.graphql");
 /// Hex digits of a hash that are shown.
 const SHORT_HASH: usize = 12;
 
@@ -43,21 +44,17 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Asked {
-    ask: Answer,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let before = || if args.no_model { Ok(()) } else { session.config()?.require_llm_key() };
     let client = Client::open(session, "ask", before).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let variables = json!({
-        "question": args.question,
-        "filter": { "project": args.project },
-        "model": !args.no_model,
-    });
-    let Asked { ask: answer } = client.run(ASK, variables).await?;
+    let request = AskRequest {
+        question: args.question.clone(),
+        before: None,
+        filter: Filter { project: args.project.clone(), ..Filter::default() },
+        model: !args.no_model,
+    };
+    let answer = client.answer(request).await?;
     if args.json {
         return Ok(session.terminal.json(&answer)?);
     }
@@ -115,9 +112,7 @@ fn quotations(terminal: &Terminal, answer: &Answer) -> Result<()> {
 }
 
 fn sentences(terminal: &Terminal, answer: &Answer) -> Result<()> {
-    let sentence = |statement: &backstory_engine::model::answer::Statement| {
-        format!("{} {}", plain(&statement.text), numbers(&statement.citations))
-    };
+    let sentence = |statement: &Statement| format!("{} {}", plain(&statement.text), numbers(&statement.citations));
     let text: Vec<String> = answer.statements.iter().map(sentence).collect();
     terminal.line(text.join(" "))?;
     if let Some(model) = &answer.model {

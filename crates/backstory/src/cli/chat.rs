@@ -2,10 +2,13 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use backstory_engine::sources::redact::redact;
+use backstory_engine::{
+    chat::{Chat, CreateChat, ListChats, ListMessages, MAX_LISTED, RemoveChat, Role, SendMessage},
+    error::ErrorKind,
+    sources::redact::redact,
+};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{Session, repos};
 use crate::{
@@ -14,11 +17,6 @@ use crate::{
     output::{FAINT, STRONG, minute, plain},
 };
 
-const CHATS: &str = include_str!("../../../../queries/graphql/chats.graphql");
-const CHAT: &str = include_str!("../../../../queries/graphql/chat.graphql");
-const CREATE: &str = include_str!("../../../../queries/graphql/create_chat.graphql");
-const SEND: &str = include_str!("../../../../queries/graphql/send_message.graphql");
-const REMOVE: &str = include_str!("../../../../queries/graphql/remove_chat.graphql");
 /// Chats that are listed.
 const LISTED: usize = 50;
 /// Longest line that is read, in bytes.
@@ -55,14 +53,9 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct ChatsAnswer {
-    chats: Vec<Listed>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Listed {
+/// A chat as `--json` prints it.
+#[derive(Serialize)]
+struct ChatView {
     id: String,
     project: Option<String>,
     created_at: Timestamp,
@@ -70,55 +63,11 @@ struct Listed {
     message_count: u64,
 }
 
-#[derive(Deserialize)]
-struct ChatAnswer {
-    chat: Option<Chat>,
-}
-
-#[derive(Deserialize)]
-struct Chat {
-    messages: Vec<Message>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    number: u64,
-    role: String,
-    text: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Created {
-    create_chat: Id,
-}
-
-#[derive(Deserialize)]
-struct Id {
-    id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Sent {
-    send_message: SentMessage,
-}
-
-#[derive(Deserialize)]
-struct SentMessage {
-    text: String,
-    answer: Option<Warnings>,
-}
-
-#[derive(Deserialize)]
-struct Warnings {
-    warnings: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Removed {
-    remove_chat: bool,
+impl From<Chat> for ChatView {
+    fn from(chat: Chat) -> Self {
+        let Chat { id, project, created_at, messages, title } = chat;
+        Self { id: id.to_string(), project, created_at, title, message_count: messages }
+    }
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -128,8 +77,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return list(session, &client, args.json).await;
     }
     if let Some(id) = args.remove {
-        let Removed { remove_chat } = client.run(REMOVE, json!({ "id": id.to_string() })).await?;
-        return if remove_chat {
+        return if client.answer(RemoveChat { id: id.into() }).await? {
             Ok(session.terminal.line(format_args!("Forgot chat {id}"))?)
         } else {
             Err(absent(id))
@@ -138,27 +86,27 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let id = match args.resume {
         Some(id) => {
             history(session, &client, id).await?;
-            id.to_string()
+            id.into()
         }
         None => {
             repos::require_projects(session, &client, args.project.as_slice()).await?;
-            let Created { create_chat } = client.run(CREATE, json!({ "project": args.project })).await?;
-            create_chat.id
+            client.answer(CreateChat { project: args.project.clone() }).await?.id
         }
     };
     session.terminal.note(format_args!("this is chat {id}; 'backstory chat --continue {id}' goes on with it"));
-    talk(session, &client, &id, !args.no_model).await
+    talk(session, &client, id, !args.no_model).await
 }
 
 async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
-    let ChatsAnswer { chats } = client.run(CHATS, json!({ "first": LISTED })).await?;
+    let chats = client.answer(ListChats { limit: LISTED }).await?;
+    let chats: Vec<ChatView> = chats.into_iter().map(ChatView::from).collect();
     if json {
         return Ok(session.terminal.json(&chats)?);
     }
     if chats.is_empty() {
         return Ok(session.terminal.line("There are no chats; 'backstory chat' begins one.")?);
     }
-    let row = |chat: &Listed| {
+    let row = |chat: &ChatView| {
         vec![
             chat.id.clone(),
             minute(chat.created_at),
@@ -172,31 +120,28 @@ async fn list(session: &Session, client: &Client, json: bool) -> Result<()> {
 }
 
 fn absent(id: u32) -> Failure {
-    Failure::new(
-        backstory_engine::error::ErrorKind::NotFound,
-        format!("there is no chat {id}; 'backstory chat --list' lists those there are"),
-    )
+    Failure::new(ErrorKind::NotFound, format!("there is no chat {id}; 'backstory chat --list' lists those there are"))
 }
 
 /// Shows what was said.
 async fn history(session: &Session, client: &Client, id: u32) -> Result<()> {
     let mut after = 0;
     loop {
-        let ChatAnswer { chat } = client.run(CHAT, json!({ "id": id.to_string(), "afterMessage": after })).await?;
-        let messages = chat.ok_or_else(|| absent(id))?.messages;
+        let messages = client.answer(ListMessages { chat: id.into(), after, limit: MAX_LISTED }).await?;
+        let messages = messages.ok_or_else(|| absent(id))?;
         let Some(last) = messages.last() else { return Ok(()) };
         after = last.number;
         for message in &messages {
-            match message.role.as_str() {
-                "USER" => session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&message.text)))?,
-                _ => session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?,
+            match message.role {
+                Role::User => session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&message.text)))?,
+                Role::Assistant => session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?,
             }
         }
     }
 }
 
 /// Reads questions and answers them.
-async fn talk(session: &Session, client: &Client, id: &str, model: bool) -> Result<()> {
+async fn talk(session: &Session, client: &Client, chat: i64, model: bool) -> Result<()> {
     let interactive = io::stdin().is_terminal();
     loop {
         if interactive {
@@ -211,9 +156,8 @@ async fn talk(session: &Session, client: &Client, id: &str, model: bool) -> Resu
         if !interactive {
             session.terminal.line(format_args!("{STRONG}> {}{STRONG:#}", plain(&redact(&line).0)))?;
         }
-        let variables = json!({ "chat": id, "text": line, "model": model });
-        match client.run::<Sent>(SEND, variables).await {
-            Ok(Sent { send_message: message }) => {
+        match client.answer(SendMessage { chat, text: line, model }).await {
+            Ok(message) => {
                 for warning in message.answer.iter().flat_map(|answer| &answer.warnings) {
                     session.terminal.warning(plain(warning));
                 }

@@ -1,23 +1,21 @@
 //! `context`
 
-use backstory_engine::model::{
-    id::{NodeId, is_sha},
-    pack::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS},
+use backstory_engine::{
+    context::{About, ContextRequest},
+    model::{
+        filter::{DocumentKind, Filter},
+        id::{NodeId, is_sha},
+        pack::{DEFAULT_TOKENS, Format, MAX_TOKENS, MIN_TOKENS, Mode},
+    },
 };
-use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use jiff::Timestamp;
 
 use super::{
     Session,
     arguments::{parse_time, parse_user},
-    place::{self, Place},
-    repos,
-    search::Kind,
+    place, repos,
 };
 use crate::{client::Client, failure::Result, output::plain};
-
-const CONTEXT: &str = include_str!("../../../../queries/graphql/context.graphql");
 
 /// Gather what an agent must know about a question or a piece of code, in a budget of tokens
 #[derive(clap::Args)]
@@ -54,7 +52,7 @@ pub(super) struct Args {
     rev: Option<String>,
     /// Only this kind of document, several times for several
     #[arg(long = "kind", value_enum, value_name = "KIND")]
-    kinds: Vec<Kind>,
+    kinds: Vec<DocumentKind>,
     /// Only code and documents whose path begins so, and commits that change such
     #[arg(long, value_name = "PREFIX")]
     path: Option<String>,
@@ -63,10 +61,10 @@ pub(super) struct Args {
     author: Option<String>,
     /// Only begun then or later, like 2024-03-15 or 2024-03
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
-    after: Option<String>,
+    after: Option<Timestamp>,
     /// Only begun earlier than that
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
-    before: Option<String>,
+    before: Option<Timestamp>,
     /// Show no changes
     #[arg(long)]
     no_diffs: bool,
@@ -78,62 +76,22 @@ pub(super) struct Args {
     snapshot: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// To be read, by people and models.
-    #[value(alias = "md")]
-    Markdown,
-    /// For programs.
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Mode {
-    /// Everything.
-    All,
-    /// Specifications, contracts and recorded decisions, and nothing else.
-    #[value(alias = "governing_docs_only")]
-    GoverningDocsOnly,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    context_pack: Pack,
-}
-
-#[derive(Deserialize)]
-struct Pack {
-    text: String,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "context", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
     let (about, project) = about(&client, args).await?;
-    let Answer { context_pack: pack } = client.run(CONTEXT, variables(args, &about, project.as_deref())).await?;
+    let pack = client.answer(request(args, about, project)).await?;
     Ok(session.terminal.line(plain(&pack.text))?)
 }
 
 /// What is asked about, and the project of a path.
-async fn about(client: &Client, args: &Args) -> Result<(Value, Option<String>)> {
+async fn about(client: &Client, args: &Args) -> Result<(About, Option<String>)> {
     let what = args.what.trim();
     if !is_place(what) {
-        return Ok((json!({ "query": what }), args.project.clone()));
+        return Ok((About::Query(what.to_owned()), args.project.clone()));
     }
-    Ok(match place::find(client, what, args.project.as_deref()).await? {
-        Place::Reference(reference) => (json!({ "ref": reference.to_string(), "rev": args.rev }), args.project.clone()),
-        Place::Code(code) => {
-            let about = json!({
-                "path": code.path,
-                "line": code.lines.map(|lines| lines.0),
-                "endLine": code.lines.map(|lines| lines.1),
-                "symbol": code.symbol,
-                "rev": args.rev,
-            });
-            (about, code.project)
-        }
-    })
+    let (project, target) = place::find(client, what, args.project.as_deref()).await?.to_target();
+    Ok((About::Target { target, rev: args.rev.clone() }, project.or_else(|| args.project.clone())))
 }
 
 /// Whether a text names code or an item, and is no question: one word that has a `/`, `:` or `#` in it, is the name of a
@@ -159,34 +117,25 @@ fn is_place(text: &str) -> bool {
     numbered || hex || reference || is_path || (named && !text.contains("::"))
 }
 
-fn variables(args: &Args, about: &Value, project: Option<&str>) -> Value {
-    let format = match args.format {
-        Format::Markdown => "MARKDOWN",
-        Format::Json => "JSON",
-    };
-    let mode = match args.mode {
-        Mode::All => "ALL",
-        Mode::GoverningDocsOnly => "GOVERNING_DOCS_ONLY",
-    };
-    json!({
-        "about": about,
-        "filter": {
-            "kinds": args.kinds.iter().map(|kind| kind.api_name()).collect::<Vec<_>>(),
-            "author": args.author,
-            "after": args.after,
-            "before": args.before,
-            "project": project,
+fn request(args: &Args, about: About, project: Option<String>) -> ContextRequest {
+    ContextRequest {
+        about,
+        filter: Filter {
+            kinds: args.kinds.clone(),
+            authors: args.author.iter().cloned().collect(),
+            after: args.after,
+            before: args.before,
+            project,
+            ..Filter::default()
         },
-        "options": {
-            "tokens": args.tokens,
-            "format": format,
-            "mode": mode,
-            "pathPrefix": args.path,
-            "diffs": !args.no_diffs,
-            "tests": !args.no_tests,
-            "snapshot": args.snapshot,
-        },
-    })
+        path: args.path.clone(),
+        mode: args.mode,
+        format: args.format,
+        tokens: args.tokens as usize,
+        diffs: !args.no_diffs,
+        tests: !args.no_tests,
+        snapshot: args.snapshot.clone(),
+    }
 }
 
 #[cfg(test)]

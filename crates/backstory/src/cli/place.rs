@@ -6,6 +6,7 @@ use backstory_engine::{
     model::id::{InvalidId, NodeId, is_sha, shown_path},
     repository::{ListRepositories, RepositoryStatus},
     sources::git::naming::{host_and_project, origin_of, repository_around},
+    trace::Target,
 };
 
 use crate::{
@@ -20,6 +21,21 @@ pub(super) enum Place {
     Code(CodePlace),
     /// A commit, merge request, issue or discussion.
     Reference(NodeId),
+}
+
+impl Place {
+    /// The project of a path as far as it is known, and the target of a request.
+    pub(super) fn to_target(&self) -> (Option<String>, Target) {
+        let CodePlace { project, path, lines, symbol, .. } = match self {
+            Self::Reference(id) => return (None, Target::Node(id.clone())),
+            Self::Code(code) => code.clone(),
+        };
+        let target = match symbol {
+            Some(name) => Target::Symbol { path, name },
+            None => Target::Lines { path, lines },
+        };
+        (project, target)
+    }
 }
 
 /// A path, alone or with lines or a symbol.

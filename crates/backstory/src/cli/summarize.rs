@@ -1,8 +1,6 @@
 //! `summarize`
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use backstory_engine::summary::SummarizeRequest;
 
 use super::{Session, arguments::parse_reference};
 use crate::{
@@ -10,8 +8,6 @@ use crate::{
     failure::Result,
     output::{FAINT, minute, plain},
 };
-
-const SUMMARIZE: &str = include_str!("../../../../queries/graphql/summarize.graphql");
 
 /// Summarise an issue or merge request with the configured language model
 #[derive(clap::Args)]
@@ -30,30 +26,10 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    summarize: Summary,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Summary {
-    text: String,
-    model: Model,
-    written_at: Timestamp,
-    outdated: bool,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Model {
-    name: String,
-    prompt: u32,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let id = parse_reference(&args.reference, None, session.config()?)?;
     let client = Client::open(session, "summarize", || session.config()?.require_llm_key()).await?;
-    let Answer { summarize: summary } = client.run(SUMMARIZE, json!({ "ref": id.to_string() })).await?;
+    let summary = client.answer(SummarizeRequest { id }).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);
     }

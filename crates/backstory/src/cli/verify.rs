@@ -6,9 +6,11 @@ use std::{
     path::PathBuf,
 };
 
-use backstory_engine::model::answer::{Answer, Citation};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use backstory_engine::{
+    ask::{Check, VerifyRequest},
+    model::answer::Answer,
+};
+use serde_json::json;
 
 use super::{Session, ask::repeated};
 use crate::{
@@ -17,7 +19,6 @@ use crate::{
     output::{BAD, GOOD, counted, plain},
 };
 
-const VERIFY: &str = include_str!("../../../../queries/graphql/verify.graphql");
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 /// Citations of one request: with the longest quotations they stay below what a server takes.
@@ -42,27 +43,13 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Verified {
-    verify: Vec<Check>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Check {
-    number: u32,
-    id: String,
-    problem: Option<String>,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let answer = read(args)?;
     let mut checks = statements(&answer);
     if !answer.citations.is_empty() {
         let client = Client::open(session, "verify", || Ok(())).await?;
         for batch in answer.citations.chunks(BATCH) {
-            let citations: Vec<Value> = batch.iter().map(input).collect();
-            let Verified { verify } = client.run(VERIFY, json!({ "citations": citations })).await?;
-            checks.extend(verify);
+            checks.extend(client.answer(VerifyRequest { citations: batch.to_vec() }).await?);
         }
     }
     let failed = checks.iter().filter(|check| check.problem.is_some()).count();
@@ -133,20 +120,4 @@ fn read(args: &Args) -> Result<Answer> {
     }
     serde_json::from_slice(&text)
         .map_err(|error| Failure::usage(format!("{shown} is no answer that 'backstory ask --json' printed: {error}")))
-}
-
-fn input(citation: &Citation) -> Value {
-    json!({
-        "number": citation.number,
-        "id": citation.id,
-        "author": citation.author,
-        "at": citation.at,
-        "commit": citation.commit,
-        "path": citation.path,
-        "lines": citation.lines.map(|(first, last)| [first, last]),
-        "bytes": [citation.bytes.0, citation.bytes.1],
-        "text": citation.text,
-        "hash": citation.hash,
-        "document": citation.document,
-    })
 }

@@ -8,7 +8,7 @@ use backstory_engine::{
         id::{NodeId, ThreadKind},
         lineage::SeenThrough,
     },
-    trace::{DEFAULT_EARLIER, MAX_EARLIER, Step, Target, Trace, TraceRequest},
+    trace::{DEFAULT_EARLIER, MAX_EARLIER, Step, Trace, TraceRequest},
 };
 
 use super::{
@@ -68,17 +68,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 fn request(args: &Args, place: &Place) -> TraceRequest {
-    let (project, target) = match place {
-        Place::Reference(id) => (None, Target::Node(id.clone())),
-        Place::Code(CodePlace { project, path, lines, symbol, .. }) => {
-            let path = path.clone();
-            let target = match symbol.clone() {
-                Some(name) => Target::Symbol { path, name },
-                None => Target::Lines { path, lines: *lines },
-            };
-            (project.clone(), target)
-        }
-    };
+    let (project, target) = place.to_target();
     TraceRequest { project, target, rev: args.rev.clone(), earlier: args.earlier as usize }
 }
 

@@ -1,0 +1,102 @@
+//! What faces show of a search.
+
+use backstory_model::{entity::State, filter::DocumentKind, id::NodeId, score::Parts};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Hit, Member, SearchRequest, SearchResponse};
+use crate::{
+    Engine,
+    error::Result,
+    use_case::{UseCase, Weight},
+};
+
+/// A hit without the text of its document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HitSummary {
+    /// Reference of the document.
+    pub id: NodeId,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// Title; of a discussion, the title of its issue or merge request.
+    pub title: String,
+    /// Address for people.
+    pub url: Option<String>,
+    /// Of code and documents: path of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Of code and documents: first and last line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(u32, u32)>,
+    /// User name or e-mail address of the author; of a discussion, who began it.
+    pub author: Option<String>,
+    /// Full path of the project.
+    pub project: String,
+    /// State of what has one; of a discussion, the state of its issue or merge request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The part of its text that answers best.
+    pub snippet: String,
+    /// What it is ranked by.
+    pub score: f32,
+    /// What the score is made of, each 0 to 1.
+    pub parts: Parts,
+    /// Why it is here, in words.
+    pub why: Vec<String>,
+    /// What else belongs to the story.
+    pub members: Vec<Member>,
+    /// Of a discussion, its issue or merge request; of code and sections, their file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<NodeId>,
+    /// Whether only some may see it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confidential: bool,
+}
+
+impl UseCase for SearchRequest {
+    const NAME: &'static str = "search";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = SearchResponse<HitSummary>;
+
+    async fn run(self, engine: &Engine) -> Result<Self::Answer> {
+        let SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits } =
+            engine.search(self).await?;
+        let hits = hits.into_iter().filter_map(Hit::into_summary).collect();
+        Ok(SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits })
+    }
+}
+
+impl Hit {
+    /// Leaves the texts out. `None` if the id of the document is not a reference.
+    fn into_summary(self) -> Option<HitSummary> {
+        let Self { document, snippet, score, parts, why, passages: _, members } = self;
+        let facts = document.facts;
+        Some(HitSummary {
+            parent: if *facts.thread == *document.id { None } else { facts.thread.parse().ok() },
+            id: document.id.parse().ok()?,
+            kind: facts.kind,
+            title: document.title,
+            url: Some(document.url).filter(|url| !url.is_empty()),
+            path: document.path,
+            lines: document.lines,
+            author: facts.author.as_deref().map(str::to_owned),
+            project: facts.project.to_string(),
+            state: facts.state,
+            labels: facts.labels.iter().map(ToString::to_string).collect(),
+            created_at: facts.created_at,
+            updated_at: document.updated_at,
+            snippet,
+            score,
+            parts,
+            why,
+            members,
+            confidential: facts.confidential,
+        })
+    }
+}
