@@ -1,4 +1,4 @@
-//! `context`
+//! `context`: prints a context pack.
 
 use backstory_engine::model::{
     id::{NodeId, is_sha},

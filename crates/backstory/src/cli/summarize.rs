@@ -1,4 +1,4 @@
-//! `summarize`
+//! `summarize`: has a language model summarize an issue or merge request.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
