@@ -1,5 +1,5 @@
-//! Puts generated texts from the ledger into the graph, as a function of the ledger. Texts about an older state of an
-//! issue or merge request are left out.
+//! Puts generated texts from the ledger into the graph, as a function of the ledger, with which `check` compares them.
+//! Texts about an older state of an issue or merge request are left out.
 
 use backstory_model::{digest::sha256_hex, written::WrittenKind};
 use backstory_store::graph::{Graph, WrittenFact};

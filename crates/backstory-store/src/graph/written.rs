@@ -1,7 +1,8 @@
 //! Generated facts in the graph: what language models wrote, apart from what items state and from what rules found.
 //!
-//! Each node has a named graph of its own for them, with model, prompt version, confidence and citations. They are
-//! outside the digest, and [`Graph::edges`] does not return them. They depend on the ledger alone.
+//! Each node has a named graph of its own for them, with model, prompt version, confidence and citations. No item
+//! states them, so they are outside the digest, and [`Graph::edges`] does not return them. They depend on the ledger
+//! alone.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,7 +1,8 @@
 //! Computes the position of a review comment on a diff.
 //!
 //! GitHub gives the number of the line on the side that was commented. The diff hunk that comes with the comment ends
-//! at that line, so the number on the other side, which unchanged lines have too, can be counted.
+//! at that line, so the number on the other side, which unchanged lines have too, can be counted. Where the number and
+//! the header of the hunk disagree, the number is right.
 
 use backstory_model::{entity::Position, id::is_sha};
 use serde::Deserialize;
