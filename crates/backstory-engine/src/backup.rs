@@ -1,4 +1,4 @@
-//! Copies of the ledger, and putting one in its place. The ledger is all that cannot be made anew.
+//! Copies the ledger, and puts a copy in its place. The ledger is all that cannot be computed again.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,5 @@
-//! Conversations: questions and answers that are kept, where a question may go on from the one before.
+//! Conversations: questions and answers that are kept, where a question may continue the one before. A single answer is
+//! made in [`ask`](crate::ask).
 
 use std::fmt::Write as _;
 

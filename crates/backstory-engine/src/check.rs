@@ -1,4 +1,5 @@
-//! Does everything agree: the ledger with itself, graph and index with the ledger.
+//! Checks that the ledger is consistent with itself, and graph and index with the ledger. The rules over the graph
+//! alone are queries in `queries/checks/`; repairing belongs to `rebuild`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! What happened to files and code entities: their changes, where they are used, what they became.
+//! The history of files and code entities: their changes, where they are used, what they became. Why lines are as they
+//! are is in [`trace`](crate::trace).
 
 use std::collections::{BTreeMap, BTreeSet};
 

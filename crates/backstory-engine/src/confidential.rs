@@ -1,5 +1,12 @@
-//! What only some may see. A handle of the engine reads through handles of the stores that have its sight, so whatever it
-//! is asked it cannot tell more. Work on the stores always sees everything.
+//! Visibility: a handle of the engine reads through handles of the stores with its visibility, so no use case has to
+//! ask. Work on the stores always sees everything.
+//!
+//! The mark of an item in the ledger decides; graph and index follow it. A person who is named by no public item is
+//! hidden too, which is computed after each sync from what changed. What a public item lists of a hidden one is left
+//! out when it is parsed; links are read from the confidential item alone. What is made of an item once for all its
+//! readers (summaries, design notes, inferred links) is made of what all of them see (`Engine::as_readers_of`). Each
+//! visibility has its own snapshot of the index. A conversation is closed to others once a reader who sees more has
+//! asked in it, or once it cites what became confidential.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,4 +1,4 @@
-//! Giving documents their vectors, in the background or at once.
+//! Gives documents their vectors, in the background or at once. The models are in [`embed`](crate::embed).
 
 use std::collections::HashMap;
 

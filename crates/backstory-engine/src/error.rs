@@ -1,4 +1,6 @@
-//! Why a use case failed, in the words of who must act.
+//! The error of every use case: its kind, and a message for the person who can act on it.
+//!
+//! A message is bounded, redacted and escaped. Exit codes and HTTP statuses are in the server's `error_table`.
 
 use backstory_model::text::{echoed_words, visible};
 use backstory_sources::{

@@ -1,5 +1,5 @@
-//! A projection that proves damaged while it is in use is made anew from the ledger, and what it was needed for is done
-//! once more. What the disk or the system refuses for want of room or descriptors is no damage.
+//! Repairs a projection that proves damaged while it is in use: it is computed again from the ledger, and the operation
+//! that needed it is repeated. What the disk or the system refuses for lack of room or descriptors is no damage.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -1,4 +1,7 @@
-//! Projection: what the ledger has more than graph and index goes into them.
+//! Projection: applies the ledger's changes to graph and index, in order, each from its own sequence number.
+//!
+//! Issues, merge requests and files become documents for the index here; which facts become quads is up to
+//! `store::graph`. The other direction, from forges into the ledger, is [`sync`](crate::sync).
 
 use std::collections::BTreeSet;
 

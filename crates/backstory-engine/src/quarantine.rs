@@ -1,6 +1,12 @@
-//! What forges sent and cannot be read. A sync puts it aside before it is stored; what an older version stored, or what only
-//! an older version could read, is put aside when it is met. Either way nothing else waits for it, and the next sync asks
-//! for it again.
+//! Quarantine: items that a forge sent and that cannot be parsed. Nothing else waits for them, and the next sync asks
+//! for them again.
+//!
+//! A sync quarantines an item before it is stored (`sync::intake`), with reference, field and reason, in the
+//! transaction of its batch; the last good version stays in use. An item without a number cannot be identified and
+//! holds the cursor of its list. What an older version stored and this one cannot parse is quarantined when a
+//! projection meets it, and once for each version of the parsers when the data directory is opened. Readers of the
+//! ledger pass over what cannot be parsed (`Engine::readable`), and opening the engine computes nothing whose failure
+//! would keep it from opening.
 
 use backstory_model::entity::{Item, ItemKind};
 use backstory_sources::forge::{self, PARSERS};

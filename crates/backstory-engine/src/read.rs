@@ -1,4 +1,4 @@
-//! Looking things up: items from the ledger, edges and lists from the graph.
+//! Looks things up: items from the ledger, edges and lists from the graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Making a projection anew from the ledger, without a network, while the old one is still read.
+//! Rebuilds a projection from the ledger into a new generation, without a network, while the old one is still read. It
+//! does not decide whether a projection is damaged.
 
 use std::{path::PathBuf, sync::PoisonError};
 

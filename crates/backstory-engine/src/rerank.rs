@@ -1,5 +1,5 @@
-//! A second opinion on the order of hits, by a model that reads question and passage together: the interface `rerank`
-//! that vLLM, llama.cpp, Jina, Cohere and others offer. Nothing needs it; without an answer hits stay as they are.
+//! Reranks the best hits with a model that reads question and passage together, by the interface `rerank` that vLLM,
+//! llama.cpp, Jina, Cohere and others offer. Nothing depends on it: without a response hits keep their order.
 
 use std::{fmt, time::Duration};
 

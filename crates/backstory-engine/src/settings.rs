@@ -1,4 +1,5 @@
-//! What the use cases are told: forges, embedding, search. The binary reads them from a file and the environment.
+//! The settings of the use cases: forges, embedding, search. The binary's `config` reads them from a file and the
+//! environment.
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 

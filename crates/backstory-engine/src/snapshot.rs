@@ -1,5 +1,11 @@
-//! States of the index, named by what they hold: what a context pack was made from can be told, kept on record and
-//! compared. The documents of an older state themselves are not kept.
+//! Snapshots: states of the index, named by what they hold, so that the source of a context pack can be named, recorded
+//! and compared.
+//!
+//! The id of a state is a hash over the digest of all documents (ids, texts, states), which the index has in memory,
+//! the embedding model, the number of documents with vectors, and the indexed commits. It is the same wherever the same
+//! was indexed. Whatever changes the index records the state it led to, with a fingerprint of eight bytes for each
+//! document, so that two states can be compared (576 kB for 19,976 documents). The documents of an older state are not
+//! kept.
 
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,5 @@
-//! Summaries of issues and merge requests by a language model, made only when somebody asks for one and kept until what
-//! they summarise changes. A sentence with a number or identifier that stands nowhere in the discussion is left out; more
-//! is not checked.
+//! Summaries of issues and merge requests by a language model, made only on request and kept until what they summarize
+//! changes. A sentence with a number or identifier that is nowhere in the discussion is left out; more is not checked.
 
 use backstory_model::{
     answer::Provenance,

@@ -1,4 +1,5 @@
-//! Sync: what is new at the forges and in repositories goes into the ledger, page by page, and from there into the projections.
+//! Sync: brings what is new at the forges and in repositories into the ledger, and from there into the projections. It
+//! is the use case `sync`; what is read from one source is in `project` and in `repository::sync`.
 
 mod gone;
 mod intake;

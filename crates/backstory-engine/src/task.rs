@@ -1,4 +1,5 @@
-//! Long work: one task of a kind at a time, whose progress can be watched.
+//! Tasks: long work in this process, one of a kind at a time, with progress that can be watched. Jobs, which survive
+//! the process, are in [`worker`](crate::worker).
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Counting tokens as the models count them that read context packs. It needs no network: the vocabulary is compiled in.
+//! Counts tokens like the language models that read context packs. It needs no network: the vocabulary is compiled in.
 
 use std::sync::LazyLock;
 

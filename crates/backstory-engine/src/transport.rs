@@ -1,5 +1,5 @@
-//! One POST of JSON to a provider of a model: retries, limits, and what went wrong in words. The answer is read whole or
-//! line by line.
+//! One POST of JSON to a provider of a model: retries, limits, and what went wrong in words. The response is read whole
+//! or line by line. Requests to forges are in `sources::forge`.
 
 use std::time::Duration;
 

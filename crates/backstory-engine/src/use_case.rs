@@ -1,5 +1,5 @@
-//! The contract between the engine and its faces: a request type names its answer type, and every face (command line,
-//! HTTP, GraphQL) speaks in these two. What a use case does belongs to the module of its request.
+//! The contract of the engine: a request type names its answer type, and command line, HTTP and GraphQL use these two.
+//! What a use case does belongs to the module of its request.
 
 use std::future::Future;
 

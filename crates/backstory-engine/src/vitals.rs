@@ -1,4 +1,4 @@
-//! How the stores do: what an operator watches.
+//! Store metrics for an operator: lag, queue lengths and sizes. How the server prints them is in its `http::metrics`.
 
 use std::{fs, io, path::Path};
 

@@ -1,8 +1,12 @@
-//! The worker: does the jobs of the ledger, and puts those into it that a schedule asks for.
+//! The worker of a server: runs the jobs of the ledger, and queues those that a schedule or a webhook asks for. Long
+//! work of a command is a [`task`](crate::task).
 //!
-//! Two go on at a time: one that reads projects, and one that reads single issues and merge requests again, which
+//! At most one job of a kind and project (or thread) waits, with the time when it is due, so the schedule is the set of
+//! waiting jobs. A webhook's delivery and its job are committed in one transaction before the webhook is answered.
+//!
+//! Two jobs run at a time: one that reads projects, and one that reads single issues and merge requests again, which
 //! somebody waits for. When both have read the same, the ledger keeps what was written last; the next sync reads again
-//! whatever changed in the minute before it was read, so an older answer does not stay.
+//! whatever changed in the minute before it was read, so an older response does not stay.
 
 use std::{
     collections::HashMap,

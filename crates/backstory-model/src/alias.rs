@@ -1,4 +1,9 @@
-//! Names that stand in the place of those of people who want to be forgotten. Who they are is known by keyed hashes alone.
+//! Names that replace those of forgotten people, in payloads, commits and texts.
+//!
+//! Only keyed hashes of user name, addresses and names are kept, all with one alias. The ledger applies aliases to
+//! whatever is ingested (`store::ledger::aliases`), and `Engine::clean_text` to whatever is read from clones, so that
+//! no way of reading brings a name back. The address of an alias has the form of those that forges make of user names.
+//! People are merged by that form, so commits stay with the profile.
 
 mod text;
 

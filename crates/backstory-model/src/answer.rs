@@ -1,4 +1,5 @@
-//! Answers to questions, in the shape in which they are shown, saved and verified.
+//! Answers to questions, in the shape in which they are shown, saved and verified. How one is found belongs to
+//! `engine::ask`.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
-//! Cutting a document into chunks that fit a model's window, each complete in itself: it begins with the document's
-//! header, and every piece of a note keeps who wrote it.
+//! Cuts a document into passages that fit the window of an embedding model. Each is complete in itself: it begins with
+//! the document's header, and every piece of a note keeps its author. The passages of context packs are in
+//! [`pack::chunk`](crate::pack::chunk).
 
 use crate::document::Document;
 

@@ -1,4 +1,4 @@
-//! What changes together: for every two ids, in how many commits both changed.
+//! Counts what changes together: for every two ids, in how many commits both changed.
 //!
 //! Counts are sums, so commits may come in any order and in pieces, and one can be taken back. Memory is bounded by a
 //! cap of partners that an id keeps. An id with more keeps those that come first in the order of ids, which does not

@@ -1,7 +1,8 @@
-//! What a source file contains: entities, what they refer to, comments that explain, sections of documents.
+//! What a source file contains: entities, what they refer to, comments that explain, sections of documents. How it is
+//! found belongs to `sources::code`.
 //!
-//! Lines are numbered from 1 and ranges include both ends. Everything is in the order in which it stands in the file,
-//! so equal bytes under equal paths give equal values.
+//! Lines are numbered from 1 and ranges include both ends. Everything is in the order of the file, so equal bytes under
+//! equal paths give equal values.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! What a git repository holds: commits and the files they change, branches and tags.
+//! What a git repository holds, in git's own terms: commits and the files they change, branches and tags. What the
+//! ledger keeps of it is in [`repository`](crate::repository).
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! A digest of a set of lines that does not depend on their order.
+//! SHA-256, and a digest of a set of lines that does not depend on their order.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,5 +1,5 @@
-//! Searchable documents, as canonical text: one for every issue, merge request, discussion and commit, and for every
-//! file, with its code entities or sections apart.
+//! Documents, the units of search, as canonical text: one for every issue, merge request, discussion and commit, and
+//! for every file, with its code entities or sections apart.
 
 mod code;
 

@@ -1,4 +1,4 @@
-//! The edge vocabulary: the names people see and the properties they are stored as.
+//! The types of edges: the names that people see and the RDF properties that they are stored as.
 
 use serde::{Deserialize, Serialize};
 

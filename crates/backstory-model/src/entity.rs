@@ -1,4 +1,4 @@
-//! What a forge knows, in one shape for every forge.
+//! What a forge knows, in one shape for every forge. What git knows is in [`commit`](crate::commit).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a list or a search is narrowed to.
+//! Conditions that the documents of a list or a search must meet.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

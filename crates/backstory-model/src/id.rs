@@ -1,4 +1,4 @@
-//! Names of nodes: the id a person reads and types, and the IRI it has in the graph. Only this module mints IRIs.
+//! Ids of nodes: the form that a person reads and types, and the IRI in the graph. Only this module mints IRIs.
 //!
 //! | node | id | IRI below `urn:backstory:` |
 //! |---|---|---|

@@ -1,7 +1,8 @@
-//! Lineage of a file: which commit truly wrote each of its lines, and where the line stood then.
+//! Blame of a file: which commit wrote each of its lines, and where the line was then. How it is computed belongs to
+//! `sources::git`.
 //!
-//! Lines count from 1. The spans of a file cover all its lines in order, without gaps; neighbours that come from
-//! neighbouring lines of the same source are one span, so that equal lineages have equal spans and equal bytes.
+//! Lines count from 1. The spans of a file cover all its lines in order, without gaps. Neighbors that come from
+//! neighboring lines of the same source are one span, so that equal blames have equal spans and equal bytes.
 
 use std::sync::Arc;
 

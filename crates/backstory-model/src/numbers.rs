@@ -1,4 +1,9 @@
-//! Numbers that issues and merge requests share, as on GitHub: what a text calls `#12` is whichever has it.
+//! Numbers that issues and merge requests share, as on GitHub: `#12` in a text means whichever has the number.
+//!
+//! Which one that is can become known after the text, or change. `engine::project` knows from the ledger which numbers
+//! are merge requests and makes quads with that knowledge. When an issue or merge request appears or disappears, it
+//! projects the items that mention its number again (`Graph::mentioning`). So the graph depends on the ledger alone and
+//! not on the order of events. References that people type are resolved in the ledger (`Engine::whole`).
 
 use std::{
     borrow::Cow,

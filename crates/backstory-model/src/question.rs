@@ -1,4 +1,4 @@
-//! What a question asks for: its kind, and the words that an answer must be about.
+//! Parses a question: its kind, and the words that an answer must be about.
 
 use std::collections::BTreeSet;
 

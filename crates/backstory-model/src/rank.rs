@@ -1,4 +1,4 @@
-//! PageRank by power iteration: how much of a random walk along the edges is spent at each node.
+//! PageRank by power iteration: the share of a random walk along the edges that is spent at each node.
 //!
 //! The same edges give the same bits, in whatever order they come.
 

@@ -1,4 +1,5 @@
-//! What stands in a text where a secret stood: `[redacted:<rule>:<length>]`.
+//! The markers that replace secrets in texts: `[redacted:<rule>:<length>]`. Finding secrets belongs to
+//! `sources::redact`.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

@@ -1,8 +1,8 @@
-//! References in Markdown, as the forges read them: `#12`, `!7`, `GH-12`, `group/p#12`, `group/p@1a2b3c4`, SHAs, `@user`,
-//! URLs.
+//! Parses references in Markdown as the forges do: `#12`, `!7`, `GH-12`, `group/p#12`, `group/p@1a2b3c4`, SHAs,
+//! `@user`, URLs.
 //!
-//! Code spans and code blocks hold no references. On GitHub issues and pull requests share their numbers: `#12` reads as
-//! an issue there, whichever it is; [`SharedNumbers`](crate::numbers::SharedNumbers) knows.
+//! Code spans and code blocks hold no references. On GitHub issues and pull requests share their numbers: `#12` is
+//! parsed as an issue there, whichever it is; [`SharedNumbers`](crate::numbers::SharedNumbers) resolves it.
 
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 

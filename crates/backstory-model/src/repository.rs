@@ -1,5 +1,5 @@
-//! What is known of a git repository, in the units that the ledger stores: commits with the code entities they change,
-//! what merges brought, branches and tags, the files at the indexed head and what was inferred about them.
+//! What the ledger keeps of a git repository, one record per item: commits with the code entities they change, what
+//! merges introduced, branches and tags, the files at the indexed head and what was inferred about them.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Scoring arithmetic: reciprocal ranks, normalisation, weighted sums.
+//! Scoring: the parts of a score, the weights of a ranking profile, reciprocal rank fusion. Computing the parts belongs
+//! to `engine::search`.
 
 use std::collections::BTreeMap;
 

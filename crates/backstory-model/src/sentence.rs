@@ -1,4 +1,4 @@
-//! Cutting what people wrote into the pieces that can be quoted: sentences, list items, blocks of code.
+//! Cuts texts into the pieces that can be quoted: sentences, list items, blocks of code.
 
 use std::{
     collections::{BTreeSet, HashSet},

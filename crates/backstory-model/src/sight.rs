@@ -1,4 +1,4 @@
-//! How much of what is stored somebody may see.
+//! Visibility: what a reader may see, public items only or confidential ones too.
 
 /// What a reader sees. What it does not see looks to it like what does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

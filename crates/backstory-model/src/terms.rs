@@ -1,5 +1,6 @@
-//! Terms of texts: what two texts must share to be about the same thing. A term is the stem of a word in lower case;
-//! an identifier is a term whole and in its parts. Terms are known by a number, which fits millions of times in memory.
+//! Terms of texts: what two texts must share to be about the same thing. A term is the stem of a word in lower case; an
+//! identifier is a term as a whole and in its parts. Terms are represented by numbers, which fit into memory by the
+//! million.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! Which files are tests, of which kind, and what they test, by the conventions of the common languages: names and
-//! places only, no content.
+//! Determines which files are tests, of what kind, and what they test, by the conventions of common languages: names
+//! and places only, no content.
 //!
 //! A test's name without what makes it one is its *subject*: `auth` for `auth_test.go`, `tests/test_auth.py`,
-//! `AuthTest.java`, `__tests__/auth.ts`. A file is tested by the tests of its language whose subject is its own stem, the
-//! nearer the surer.
+//! `AuthTest.java`, `__tests__/auth.ts`. A file is tested by the tests of its language whose subject is its own stem;
+//! the nearer one is, the higher its confidence.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Words of a text, the passage that shows why it was found, and how a text of somebody else stands in a message.
+//! Words of a text, snippets, and the forms in which foreign text may occur in messages and on terminals.
 
 use std::{borrow::Cow, collections::BTreeSet};
 

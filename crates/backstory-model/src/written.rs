@@ -1,5 +1,6 @@
-//! What language models write of commits, issues and merge requests when they are asked to enrich the graph, in the shape
-//! in which the ledger keeps it.
+//! What a language model writes about commits, issues and merge requests when asked to enrich the graph, in the shape
+//! that the ledger keeps. Types and notes that are found by rule are in [`classify`](crate::classify) and
+//! [`message`](crate::message).
 
 use serde::{Deserialize, Serialize};
 

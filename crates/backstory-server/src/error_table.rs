@@ -1,4 +1,4 @@
-//! The one table of what a kind of failure is called outside: exit code of the command line, HTTP status, GraphQL code.
+//! The table of failures: the exit code, HTTP status and GraphQL code of each kind of failure.
 
 use axum::http::StatusCode;
 use backstory_engine::error::ErrorKind;

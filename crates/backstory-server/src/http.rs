@@ -1,5 +1,5 @@
-//! The server: the GraphQL API and its query page over HTTP, subscriptions over WebSocket, webhooks of forges, and who
-//! may use them.
+//! HTTP: the GraphQL API and its query page, `/api/v1`, subscriptions over WebSocket, webhooks of forges, probes and
+//! metrics, and who may use them. What an operation does belongs to `graphql` and the engine.
 //!
 //! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. An
 //! operation that was not executed because too many wait has status 503 and says in `Retry-After` when to come again; one
@@ -9,7 +9,7 @@
 //!
 //! Nobody who has shown no token can hold more than a bounded part of connections, descriptors, memory and time:
 //! `connections` limits connections and how long their headers may take, `bodies` what is held of bodies and how long they
-//! may take, `throttle` wrong tokens, `socket` WebSockets that have not begun.
+//! may take, `throttle` wrong tokens, `socket` WebSockets that have shown no token.
 
 mod access;
 mod api;

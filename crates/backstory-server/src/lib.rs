@@ -1,4 +1,5 @@
-//! backstory over HTTP: the GraphQL API, webhooks of forges, probes and metrics, and who may use them.
+//! backstory over HTTP: `/api/v1` for commands, the GraphQL API, webhooks of forges, probes and metrics, and who may
+//! use them.
 //!
 //! What a question means and how it is answered belongs to the engine; the command line and the configuration file belong
 //! to the program.

@@ -1,5 +1,5 @@
-//! How many operations of a server are executed at a time, and how many wait. Whoever comes then is told at once to come
-//! again: an answer that comes too late is of no use, and what waits for it takes memory.
+//! The operation queue: how many operations of each weight run at a time and how many wait, over HTTP and WebSocket.
+//! The rest is refused at once: an answer that comes too late is of no use, and what waits for it takes memory.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,4 @@
-//! Source files as model values: what they define, what that refers to, which comments explain, which sections a
-//! document has.
+//! Analyzes source files: what they define, what that refers to, which comments explain, which sections a document has.
 //!
 //! Everything here is a function of a path and bytes: no file is opened, and equal input gives equal output. Time and
 //! memory are bounded for any bytes: sizes, depths and counts have limits, and where one cuts something off the result

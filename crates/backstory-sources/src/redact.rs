@@ -1,8 +1,8 @@
-//! Secrets in texts are replaced before anything is stored or shown: what is not stored cannot leak.
+//! Replaces secrets in texts before anything is stored or shown: what is not stored cannot leak.
 //!
-//! `[redacted:<rule>:<length>]` stands where a secret of that many characters stood. The rules are data (`rules.toml`);
-//! [`scan`] finds what matches them, in the text as it is written and as it reads ([`view`]); [`judge`] tells what only
-//! looks like a secret. The time is linear in the text, whatever stands in it.
+//! `[redacted:<rule>:<length>]` replaces a secret of that many characters. The rules are data (`rules.toml`); [`scan`]
+//! finds what matches them, in the text as written and as it reads ([`view`]); [`judge`] rejects what only looks like a
+//! secret. The time is linear in the text, whatever it contains.
 
 mod judge;
 mod rule;

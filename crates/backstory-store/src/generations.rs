@@ -1,5 +1,5 @@
-//! A projection's directory holds numbered generations; a rebuild fills a new one beside the one that is read, then
-//! becomes current in one step.
+//! Generations: the numbered directories of a projection. A rebuild fills a new one beside the one that is read, which
+//! then becomes current in one step. Recorded states of the index are in [`ledger::Snapshot`](crate::ledger::Snapshot).
 
 use std::{
     fs, io,

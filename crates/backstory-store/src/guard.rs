@@ -1,5 +1,5 @@
-//! Calls of the libraries that keep the projections. They panic where a file is not as they wrote it; here a panic is an
-//! answer like any other, which says that the store is damaged.
+//! Catches panics of the libraries that keep the projections. They panic where a file is not as they wrote it; here a
+//! panic is an error like any other, which says that the store is damaged.
 
 use std::{
     any::Any,

@@ -1,4 +1,5 @@
-//! What the machine lacks when a store cannot work although nothing is wrong with its files.
+//! Missing resources: what the machine lacks when a store cannot work although its files are sound. Damage is in
+//! [`guard`](crate::guard).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Looking for pieces of text in the files of a directory, also where zstd has packed them.
+//! Searches for pieces of text in the files of a directory, also inside zstd frames.
 
 use std::{
     collections::BTreeSet,

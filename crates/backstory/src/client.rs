@@ -1,5 +1,5 @@
-//! Where the GraphQL operations of a command are executed: in this process, or by the one that has the stores. Both give
-//! the same answers.
+//! Answers the requests of commands: in this process, if it has the stores, or by `POST /api/v1/NAME` to the process
+//! that has them. Both give the same answers. Finding that process belongs to [`data_dir`](crate::data_dir).
 
 use std::{cell::RefCell, time::Duration};
 

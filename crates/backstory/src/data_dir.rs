@@ -1,4 +1,4 @@
-//! The data directory: one process at a time has it, and the others find that process and ask it.
+//! The data directory: one process at a time holds its lock, and the others find that process there.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},

@@ -1,4 +1,4 @@
-//! Why a command ends without having done what it was asked to.
+//! The failure of a command: message and exit code.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! backstory: why is this code like this? The command line and the server.
+//! The program `backstory`: command line, configuration and data directory. HTTP and GraphQL are in `backstory-server`.
 
 #![recursion_limit = "256"] // what LanceDB awaits is nested deep
 

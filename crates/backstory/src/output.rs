@@ -1,4 +1,4 @@
-//! What people and programs see: lines, tables, JSON and progress. Results go to standard output; notes, errors and
+//! Output for people and programs: lines, tables, JSON and progress. Results go to standard output; notes, errors and
 //! progress to standard error.
 
 use std::{

@@ -1,5 +1,5 @@
-//! A command that has the stores answers other commands meanwhile, as a server does, but at an address that only those
-//! find who can read the data directory. It takes no webhooks and does no scheduled work.
+//! The embedded server: a command that has the stores answers other commands meanwhile, at an address that only readers
+//! of the data directory can find. It takes no webhooks and does no scheduled work; that is `cli::serve`.
 
 use std::{cell::RefCell, net::Ipv4Addr, rc::Rc, time::Duration};
 

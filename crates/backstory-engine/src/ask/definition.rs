@@ -1,4 +1,4 @@
-//! Questions of what a function or type is for: its own doc comment answers.
+//! Questions about what a function or type is for: its own doc comment comes first as an answer.
 
 use std::sync::LazyLock;
 

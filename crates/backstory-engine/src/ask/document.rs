@@ -1,4 +1,4 @@
-//! The documents that answers cite, read from the ledger and the clones, never from the index.
+//! The documents that answers cite, read from ledger and clones, never from the index.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Whether what was found can answer a question at all. Pure: words, how many documents have them, and which of them
-//! each story has.
+//! Judges whether the results can answer a question at all: a pure function of words, how many documents have them, and
+//! which of them each result group has.
 
 /// Least share of a question's words, weighted by rarity, that one story must have.
 const LEAST_COVERAGE: f32 = 0.4;

@@ -1,5 +1,11 @@
-//! Answers to questions, strictly from what was read: quotations with who said them, when and where, or sentences of a
-//! language model each of which was checked against what it cites; and a refusal where the evidence does not suffice.
+//! Answers to questions, strictly from what was read: quotes with author, date and place, or sentences of a language
+//! model that were checked against what they cite; and a refusal where the evidence does not suffice.
+//!
+//! A question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
+//! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
+//! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
+//! model, `written` gives it numbered passages and keeps the sentences that `support` finds in what they cite. `verify`
+//! proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod definition;
 pub(crate) mod document;

@@ -1,5 +1,6 @@
-//! Which pieces answer: their words, their nearness to the question, what they stand beside, and whether they sound like
-//! an answer of the kind that is asked for.
+//! Selects the pieces that answer: by the words of the question, weighted by rarity; by similarity, for the best 48; by
+//! their neighbors; and by whether they sound like an answer of the kind that is asked for. Up to five are quoted, with
+//! neighbors on the same subject.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Where a decision stands: merged, closed, still open, committed.
+//! The status of a decision: merged, closed, open, committed.
 
 use backstory_model::{
     answer::Standing,

@@ -1,4 +1,4 @@
-//! The stories that a search found, and the pieces of their texts that could be quoted.
+//! Reads the result groups of a search whole, and cuts them into the pieces that could be quoted.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Whether a sentence of a language model says only what the passages say that it cites. Pure.
+//! Checks whether a sentence of a language model says only what the passages it cites say: a pure function.
 
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 

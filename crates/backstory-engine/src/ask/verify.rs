@@ -1,4 +1,5 @@
-//! Proving again that what an answer cites stands where it says, against the ledger and the clones, without a network.
+//! Verifies citations against ledger and clones, without a network: both hashes, author and time, and the hash with
+//! which the ledger stored the payload. Passages of context packs are proved in `context::prove`.
 
 use backstory_model::{
     answer::Citation,

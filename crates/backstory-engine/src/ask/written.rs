@@ -1,4 +1,4 @@
-//! Answers that a language model words. It sees numbered passages and nothing else; whatever it writes is cut into
+//! Answers in the words of a language model. It sees numbered passages and nothing else; its text is cut into
 //! sentences, and one that cites nothing, cites what it was not given, or says what it does not cite is dropped.
 
 use backstory_model::{

@@ -1,4 +1,5 @@
-//! The changes that matter: of the commits that were found, the files and hunks that are about the question.
+//! The important diffs of a context pack: of the commits that were found, the files and hunks that are about the
+//! question.
 
 use std::collections::HashMap;
 

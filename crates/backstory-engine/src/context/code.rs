@@ -1,4 +1,4 @@
-//! Code at the indexed head, which commit wrote it, and what tests it.
+//! The code of a context pack at the indexed head, which commit wrote it, and what tests it.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! What was found: the chain of a trace, the hits of a search, and what is directly linked to the best of them.
+//! Gathers the evidence for a context pack: the chain of a trace, the hits of a search, and what is directly linked to
+//! the best of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The items that matter most, and what happened when.
+//! The key items and the timeline of a context pack.
 
 use std::collections::BTreeMap;
 

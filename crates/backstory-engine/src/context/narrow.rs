@@ -1,4 +1,4 @@
-//! What a request is narrowed to, for what comes from traces, links and records instead of a search.
+//! Applies the filter of a request to what comes from traces, links and records instead of a search.
 
 use backstory_model::{edge::Edge, filter::Filter, id::NodeId, repository::CommitRecord};
 use backstory_store::index::StoredDocument;

@@ -1,4 +1,4 @@
-//! Reasons that were given, in the words of those who gave them; after these what a language model made of them.
+//! The design notes of a context pack: reasons in the words of those who gave them, then those of a language model.
 
 use backstory_model::{
     filter::DocumentKind,

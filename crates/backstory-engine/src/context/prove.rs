@@ -1,4 +1,5 @@
-//! Proving a passage: what it says is read again from where it is kept, and compared by its hash.
+//! Proves a passage: reads it again from where it is kept, and compares its hash. Citations of answers are verified in
+//! `ask::verify`.
 
 use backstory_model::{
     commit::Sha,

@@ -1,4 +1,4 @@
-//! Passages of what was found, each of which can be proved.
+//! The retrieved passages of a context pack; each can be proved.
 
 use backstory_model::{
     commit::Sha,

@@ -1,4 +1,5 @@
-//! The answer in a few sentences: templates around the words of those who gave it.
+//! The summary of a context pack in a few sentences: templates around the words of the sources. Summaries by a language
+//! model are in [`summary`](crate::summary).
 
 use backstory_model::{
     edge::Edge,

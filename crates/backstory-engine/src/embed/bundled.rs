@@ -1,8 +1,7 @@
-//! The model inside the binary: all-MiniLM-L6-v2 with int8 weights, run in process.
+//! The bundled model: all-MiniLM-L6-v2 with int8 weights, run in process.
 //!
-//! What somebody waits for and what is done in the background have threads of their own and share the weights, so that a
-//! query never waits for a batch of texts, however many are under way. Threads of the background have a low priority, and
-//! give way between two batches while somebody waits for an answer.
+//! Queries and background work have threads of their own and share the weights, so that a query never waits for a batch
+//! of texts. Background threads have a low priority, and yield between two batches while a request is being answered.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! Why a text could not be embedded.
+//! Errors of embedding.
 
 use super::Provider;
 

@@ -1,4 +1,4 @@
-//! Work in the background gives way to whoever waits for an answer.
+//! Lets background work yield to requests that are being answered.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},

@@ -1,4 +1,5 @@
-//! Texts to vectors: by the model inside the binary, by Ollama, or by any server that speaks the OpenAI protocol.
+//! Embedding models: texts to vectors, by the model inside the binary, by Ollama, or by any server that speaks the
+//! OpenAI protocol. Which documents get vectors is in `embedding`.
 
 mod bundled;
 mod error;

@@ -1,4 +1,4 @@
-//! Models behind an address: Ollama's own protocol, and the one of OpenAI that many servers speak.
+//! Embedding models behind an address: Ollama's own protocol, and the one of OpenAI that many servers speak.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! The vendored tokenizer. It counts for every provider: other models' tokenizers split English and code into about as
-//! many tokens, and few of them into more.
+//! The vendored tokenizer of embedding models. It counts for every provider: other models' tokenizers split English and
+//! code into about as many tokens, and few of them into more. Tokens of language models are in
+//! [`tokens`](crate::tokens).
 
 use std::sync::LazyLock;
 

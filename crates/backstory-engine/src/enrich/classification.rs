@@ -1,4 +1,4 @@
-//! What a language model is given of a commit, and which of its answers are types of changes.
+//! Classification of a commit: what a language model is given, and which of its responses are valid.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

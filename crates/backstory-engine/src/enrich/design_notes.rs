@@ -1,4 +1,5 @@
-//! What a language model is given of an issue or merge request, and which of its notes stand in what they cite.
+//! Design notes of an issue or merge request: what a language model is given, and which of its notes hold in what they
+//! cite.
 
 use backstory_model::{
     id::{NodeId, ThreadId},

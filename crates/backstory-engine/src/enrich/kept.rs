@@ -1,4 +1,4 @@
-//! What was written before, for people.
+//! Generated classifications and notes of before, for people.
 
 use backstory_model::{
     answer::Provenance,

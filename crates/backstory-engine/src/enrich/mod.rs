@@ -1,5 +1,14 @@
-//! Enrichment: a language model classifies commits and writes design notes of issues and merge requests, only when it is
-//! asked to. What it writes is checked, kept in the ledger until its input changes, and told apart from what rules found.
+//! Enrichment: a language model classifies commits and writes design notes of issues and merge requests, only on
+//! request.
+//!
+//! Its text is checked, stored in the ledger with model, prompt version and input hash, and kept apart from what rules
+//! found. So is a failure, so that the same is not asked again. From the ledger it goes into the graph (`projection`),
+//! where each item has a named graph of its own for it. Notes about an issue or merge request that has changed since
+//! are shown as outdated and are neither in the graph nor in context packs. They are deleted with their item.
+//!
+//! The schedule is `pending`: whatever has no row for this model, prompt and input, the newest first. So a run can stop
+//! at any time and the next one continues. Answers are in [`ask`](crate::ask), summaries in
+//! [`summary`](crate::summary).
 
 mod classification;
 mod design_notes;

@@ -1,4 +1,4 @@
-//! What a language model has not written about yet, the newest first.
+//! Finds what a language model has not written about yet, the newest first.
 
 use std::collections::{BTreeSet, HashMap};
 

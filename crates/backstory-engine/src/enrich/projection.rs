@@ -1,5 +1,5 @@
-//! What language models wrote, from the ledger into the graph: a function of the ledger. What is about an older state of
-//! an issue or merge request is left out.
+//! Puts generated texts from the ledger into the graph, as a function of the ledger, with which `check` compares them.
+//! Texts about an older state of an issue or merge request are left out.
 
 use backstory_model::{digest::sha256_hex, written::WrittenKind};
 use backstory_store::graph::{Graph, WrittenFact};

@@ -1,4 +1,5 @@
-//! What the graph leads to from a question: from the line or symbol it is about, or from what search finds first.
+//! The graph as a retriever: what it leads to from the line or symbol of a question, or from the first results of
+//! search.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,7 @@
-//! How good search is: questions whose answers are known are asked, and it is seen where the answers stand.
+//! Evaluation: asks questions with known answers and records at which rank each retriever found them.
+//!
+//! Questions are asked some at a time. Metrics, intervals, bounds and drift are arithmetic over the ranks and belong to
+//! `model::eval`.
 
 mod linked;
 mod pairs;

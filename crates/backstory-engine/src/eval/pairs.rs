@@ -1,4 +1,4 @@
-//! Questions made from the project itself, with what answers them.
+//! Makes questions from the project itself, with what answers them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What search ranks for a question: the one place that knows what its results look like.
+//! The ranks of a search for a question: the one place that knows what a result looks like.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the questions expect, and whether there is such a thing.
+//! Resolves what the questions expect, and reports what does not exist.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,16 @@
-//! Forgetting an issue, merge request, project or person for good: out of the ledger, both projections and the disk, never
-//! to be taken in again, and a look afterwards whether anything is left.
+//! Legal erasure of an issue, merge request, project or person: out of the ledger, both projections and the disk, never
+//! to be ingested again, and a search afterwards for anything that is left. Dropping what is old or large belongs to
+//! `sync::retention`.
 //!
-//! Neither store of the projections gives up what was deleted by itself: Oxigraph keeps every string it ever saw, LanceDB
-//! keeps old versions and words in its text index. So the graph is made anew from the ledger, and what is left of the
-//! index is written anew, in new directories.
+//! Neither projection gives up by itself what was deleted: Oxigraph keeps every string it ever saw, LanceDB keeps old
+//! versions and words in its text index. So the graph is computed from the ledger, which is as fast as copying it, and
+//! the index is copied row by row with its vectors (`Index::copy_to`), both into new directories (`rebuild`).
+//!
+//! A run, in order: pieces of text that nothing else has are chosen (`subject`); the ledger drops the subject from all
+//! tables and lists it, in one transaction; the projections apply that; tombstones are deleted; both projections and
+//! the ledger's file are rewritten; the pieces are searched for (`verify`). An erasure that was interrupted is reported
+//! when the stores are opened next, and can be repeated. Answers and generated texts that are ready only afterwards are
+//! compared with the list when they are stored (`Ledger::add_messages`, `Ledger::keep_written`).
 
 mod person;
 mod subject;

@@ -1,5 +1,5 @@
-//! Forgetting a person: an alias takes the place of their names and addresses wherever a forge names them, somebody mentions
-//! them, or commits say who wrote, made or reviewed them. What they wrote stays.
+//! Erasure of a person: an alias replaces their names and addresses wherever a forge names them, someone mentions them,
+//! or commits say who wrote, made or reviewed them. What they wrote stays.
 
 use backstory_model::{
     alias::PersonNames,

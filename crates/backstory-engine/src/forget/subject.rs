@@ -1,4 +1,4 @@
-//! What is to be forgotten: what a reference means, what its texts are, and whom only they name.
+//! The subject of an erasure: what a reference means, what its texts are, and which people only they name.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

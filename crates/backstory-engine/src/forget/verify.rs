@@ -1,4 +1,4 @@
-//! Whether anything is left of what was forgotten: in searches, in the graph, in any file.
+//! Searches for remains of an erased subject: in searches, in the graph, in any file.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! What links are found from: the issues of a project, its merge requests with what their commits say and touch, the
-//! commits that none carried, and the links that are stated already.
+//! The inputs of inferred links: the issues of a project, its merge requests with the messages and files of their
+//! commits, the commits that no merge request introduced, and the stated links.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! How good inferred links are: stated ones are hidden and recovered.
+//! Measures inferred links: stated ones are hidden and recovered.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,10 @@
-//! Links that nobody stated, brought up to date with what was read: a function of the ledger and of the vectors of the
-//! index. A new text changes how rare words are, so all are found anew when something has changed; only what differs is
-//! written.
+//! Keeps inferred links up to date after a sync and when vectors arrive. How a link is judged belongs to `model::link`.
+//!
+//! Every merge request, and every commit that none introduced, is compared with the issues that were open then. The
+//! most likely issue is linked if it is likely enough and no link to any issue is stated. The links depend on the
+//! ledger and on which vectors there are, so the digest does not cover them. A new text changes how rare words are, so
+//! all are computed again when something has changed (the graph records from which state they were computed); only the
+//! difference is written.
 
 mod material;
 mod measured;

@@ -1,4 +1,4 @@
-//! Why a language model wrote nothing.
+//! Errors of language models.
 
 use super::Provider;
 use crate::transport::{Failure, Refused, is_passing};

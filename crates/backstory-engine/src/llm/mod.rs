@@ -1,5 +1,5 @@
-//! Text from a language model: by Ollama, or by any server that speaks the OpenAI protocol. Nothing here is needed for
-//! an answer; a model only words what was found.
+//! Language models: text by Ollama, or by any server that speaks the OpenAI protocol. Nothing depends on one; a model
+//! only words what was found.
 
 mod error;
 mod protocol;

@@ -1,4 +1,4 @@
-//! What providers are sent and what they answer, whole or in parts.
+//! Requests to providers of language models and their responses, whole or in parts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Adding and removing repositories.
+//! Adds and removes repositories.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What changes together, counted over all commits.
+//! Co-change: which files and entities change together, counted over all commits.
 
 use backstory_model::{
     cochange::{CoChange, Limits, Thresholds},

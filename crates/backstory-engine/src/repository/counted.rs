@@ -1,4 +1,5 @@
-//! Sums over all commits, kept so that only new commits are added to them.
+//! Commit aggregates: values over all commits, stored beside the ledger's items so that only new commits are added.
+//! They are computed from all commits again after a rewritten history, or while only a window of commits is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Which code entities a commit changes: what the files it changes contain before and after, compared.
+//! Which code entities a commit changes: compares what its files contain before and after.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,4 +1,4 @@
-//! Commits that no indexed branch reaches any more, and those that are too old to be kept.
+//! Unreachable commits, which no indexed branch reaches any more, and commits that are too old to be kept.
 
 use std::collections::{BTreeSet, HashSet};
 

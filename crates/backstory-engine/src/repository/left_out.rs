@@ -1,4 +1,4 @@
-//! What of a repository could not be read, or is too large to be: left out, counted and named.
+//! What of a repository cannot be read or is too large: left out, counted and named.
 
 use backstory_model::commit::{RepoPath, Sha};
 use backstory_sources::git::objects::Listing;

@@ -1,4 +1,4 @@
-//! Lineage of lines, kept up to date.
+//! Keeps the blame of all lines up to date in the ledger; computing it belongs to `sources::git`.
 
 use std::collections::HashSet;
 

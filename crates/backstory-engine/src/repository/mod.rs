@@ -1,7 +1,12 @@
 //! Git repositories: which are indexed, and bringing what they hold into the ledger.
 //!
-//! Everything stored is a function of the commits that the indexed branches reach, so that whatever way led there the
-//! ledger ends the same; only which commits were left behind by a rewritten history depends on what was seen before.
+//! What a sync reads becomes items like those of a forge: a commit with the files and code entities it changes, what
+//! each merge introduced, branches, tags, the files at the head of the default branch with what they define, references
+//! between them, what changes together, how central code is.
+//!
+//! Every item is a function of the commits that the indexed branches reach. So an incremental sync, one that was killed
+//! and a first sync end with the same ledger. Only which commits a rewritten history left unreachable depends on what
+//! was seen before.
 
 mod add;
 mod co_change;

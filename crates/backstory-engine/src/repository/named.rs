@@ -1,4 +1,4 @@
-//! What abbreviated object names in messages stand for. A commit may come later that makes a name known, or ambiguous.
+//! Resolves abbreviated object names in messages. A later commit can make a name known, or ambiguous.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Who the authors of commits are: their addresses joined with each other and with the users of the forges.
+//! The authors of commits: joins their addresses with each other and with the users of the forges. People of a forge
+//! are in `store::ledger`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

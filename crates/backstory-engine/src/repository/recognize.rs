@@ -1,4 +1,4 @@
-//! Which configured project a repository on this machine is a copy of, if its `origin` does not say.
+//! Recognizes which configured project a repository on this machine is a copy of, if its `origin` does not say.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! How far a repository has been read: what the last sync that came to its end read, and what one that was interrupted
-//! may have left half done.
+//! The checkpoint of a repository: what the last completed sync read, what an interrupted one may have left half done,
+//! and so how much the next one must do. It has the version of a commit record: with another one, commits are read
+//! again.
 
 use backstory_model::commit::Sha;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is new in a repository goes into the ledger.
+//! Syncs one repository: fetches, reads what is new, and writes it to the ledger. Forges are in `sync::project`.
 
 use std::{
     borrow::Cow,

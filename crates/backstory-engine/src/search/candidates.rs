@@ -1,4 +1,5 @@
-//! Which documents a search looks at closely.
+//! Selects the documents that a search scores: some 180, proposed by words and by meaning. Conversations have a share
+//! of their own, since commits and code would crowd them out.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Definitions of the code that a query names.
+//! Finds the definitions of the code that a query names, or whose place it asks for.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What is known of every candidate: how its passages stand to the query.
+//! Scores the passages of every candidate against the query.
 
 use std::collections::{BTreeMap, HashMap};
 

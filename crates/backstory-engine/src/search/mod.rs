@@ -1,5 +1,9 @@
-//! Search: candidates by words and by meaning, measured passage by passage, ranked by named parts, and folded into
-//! stories: an issue, the merge request that closed it and its commits are one hit.
+//! Search: proposes candidates by words and by meaning, scores them passage by passage, ranks them by named parts, and
+//! groups what belongs together in the graph into one hit.
+//!
+//! `query` extracts references, people, paths and times from the words; `candidates` proposes documents, `evidence`
+//! scores their passages, `model::score` combines the parts, `story` groups. Decision 0019 in `docs/decisions` says
+//! why.
 
 mod candidates;
 mod definitions;

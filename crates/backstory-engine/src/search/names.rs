@@ -1,4 +1,5 @@
-//! Names that a filter gives: authors under all that they are known by, and what to say of a name that nothing has.
+//! Expands the names in a filter: authors to all their user names and addresses, and a sentence for a name that no
+//! document has.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a query says besides its words: what it names, whom, and which time it is about. No model is needed.
+//! Parses a query: references, people, paths and times besides its words. No model is needed.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

@@ -1,4 +1,7 @@
-//! Stories: what belongs together in the graph is one hit.
+//! Result groups: what belongs together in the graph is one hit.
+//!
+//! A commit belongs to the merge request that introduced it, and an issue to what closed it. Commits belong to the
+//! merge that introduced them, and one that matches represents the group in place of the merge.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

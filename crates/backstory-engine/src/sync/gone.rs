@@ -1,4 +1,7 @@
-//! What a sync no longer finds at the forge.
+//! Deletes what a forge does not list any more.
+//!
+//! An unlisted item is gone unless it was fetched after the reading of the list started. The items that mention it
+//! (`Graph::mentioning`) are fetched again, since a forge does not say that they changed.
 
 use std::collections::{BTreeSet, HashSet};
 

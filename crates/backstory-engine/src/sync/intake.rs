@@ -1,4 +1,4 @@
-//! What a forge sent becomes a page of the ledger: what can be read is stored, the rest is put aside.
+//! Turns what a forge sent into a batch for the ledger: what can be parsed is stored, the rest is quarantined.
 
 use backstory_model::entity::ItemKind;
 use backstory_sources::{

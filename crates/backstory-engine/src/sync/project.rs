@@ -1,4 +1,7 @@
-//! The sync of one project of a forge.
+//! Syncs one project of a forge: lists, fetches what differs, and commits it in steps with the cursor.
+//!
+//! The cursor never passes the start of the sync less a minute and the clock skew: a note can leave its parent's
+//! `updated_at` untouched for that long. Repositories are in `repository::sync`.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

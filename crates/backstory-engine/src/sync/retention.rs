@@ -1,7 +1,12 @@
-//! Retention: what is not kept although the forge has it, whether it was read before or comes with a first sync, so that
-//! both end alike. Closed and merged threads that have not changed for long are told by the forge's clock, once for each
-//! sync. The oldest ones leave if a project is too large; a list of their keys, times and sizes tells when there is room
-//! again, and that they need not be fetched until then.
+//! Retention: removes what the configured age and size do not permit. The outcome is that of a first sync, which never
+//! fetches it.
+//!
+//! Closed threads older than the horizon, by the forge's clock once for each sync, are neither fetched nor kept. Which
+//! ones leave because of the size depends on the sizes of all, also of those that left: the table `retired` has their
+//! keys, times and sizes, and says when there is room again. It is applied once forge and repository were read. Commits
+//! are limited in `repository::sync`: with a window the commit graph has no others, so all that follows from it is a
+//! function of the window; only blame names older commits, from the clone. What left is purged from the files as by an
+//! erasure, at most once a day.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! What a sync does when it may see more, or less, than the one before: confidential issues and internal notes are read, or
-//! no longer kept.
+//! Reacts to a changed visibility of a forge: confidential issues and internal notes are read, or no longer kept.
 
 use backstory_model::sight::Sight;
 use jiff::Timestamp;

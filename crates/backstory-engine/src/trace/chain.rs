@@ -1,4 +1,4 @@
-//! From a commit to the merge request that carried it, and from there to what was said.
+//! From a commit to the merge request that introduced it, and from there to what was said.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What stood in the place of a line before.
+//! Earlier versions of a line, from the replaced hunks of commits.
 
 use backstory_model::{
     commit::{RepoPath, Sha},

@@ -1,5 +1,8 @@
-//! Why is this code like this: from lines to the commit that wrote them, the merge request that carried it, the
-//! discussion on that very hunk, and the issue behind it. A trace only reads what a sync has computed.
+//! Traces: why code is like this, from lines to the commit that wrote them, the merge request that introduced it, the
+//! discussion on that very hunk, and the issue behind it.
+//!
+//! A trace only reads what a sync has computed. `target` resolves what is asked about, `lines` reads the blame, `chain`
+//! finds merge requests, `reasons` ranks discussions and issues, `earlier` follows replaced lines.
 
 mod chain;
 mod earlier;

@@ -1,4 +1,5 @@
-//! Which discussions and issues say why, and with which words.
+//! Ranks discussions and issues by how well they say why: notes on those lines first, then notes that name the symbol
+//! or share its words.
 
 use std::collections::BTreeSet;
 

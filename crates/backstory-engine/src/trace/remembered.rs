@@ -1,5 +1,5 @@
-//! Discussions that were read, kept while the ledger stays as it is: reading those of a large merge request takes longer
-//! than the rest of a trace.
+//! A cache of parsed discussions, kept while the ledger is unchanged: reading those of a large merge request takes
+//! longer than the rest of a trace.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,4 +1,5 @@
-//! Lines of many commits: which of the merge requests behind them say most about the lines.
+//! Traces of lines that many commits wrote: ranks the merge requests of all of them by their discussions on those lines
+//! or the file, follows the best, and says how many were examined.
 
 use std::{
     cmp::Reverse,

@@ -1,4 +1,4 @@
-//! What is asked about: a path, lines, a symbol or a node, at which commit.
+//! Resolves what a trace is about: a path, lines, a symbol or a node, at which commit.
 
 use std::sync::Arc;
 

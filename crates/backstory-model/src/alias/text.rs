@@ -1,4 +1,4 @@
-//! People in texts: mentions, addresses with the names before them, and what messages of commits say of who did what.
+//! Finds people in texts: mentions, addresses with the names before them, and trailers of commit messages.
 
 use super::{Aliases, address_of};
 

@@ -1,6 +1,9 @@
-//! The type of a change: one main type and those that stand beside it, each with how sure it is and the rule that said
-//! so. Rules are asked in order: the prefix of Conventional Commits, the files that changed, then the words of the
-//! subject together with the shape of the diff.
+//! Determines the type of a change by rules: one main type and the others that apply, each with its confidence and
+//! rule.
+//!
+//! Rules are applied in order: the prefix of Conventional Commits, the files that changed, then the words of the
+//! subject together with the shape of the diff. The types that a language model gives are in
+//! [`written`](crate::written).
 
 use std::sync::LazyLock;
 

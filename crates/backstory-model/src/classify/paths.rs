@@ -1,4 +1,4 @@
-//! What a changed file is, by its path.
+//! Determines what a changed file is, by its path.
 
 use crate::test_files::belongs_to_tests;
 

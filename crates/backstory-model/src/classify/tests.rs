@@ -1,3 +1,5 @@
+//! Tests of the classification of changes.
+
 use proptest::prelude::*;
 
 use super::*;

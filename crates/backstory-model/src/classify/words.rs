@@ -1,4 +1,4 @@
-//! What the words of a subject say of the type of change.
+//! What the words of a subject say about the type of a change.
 
 use std::sync::LazyLock;
 

@@ -1,3 +1,5 @@
+//! Tests of commits, paths and changes.
+
 use proptest::prelude::*;
 
 use super::*;

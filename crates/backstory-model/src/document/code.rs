@@ -1,4 +1,4 @@
-//! Documents of commits and files.
+//! Makes the documents of commits and files; those of conversations are made in the parent module.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,4 +1,4 @@
-//! What the measures of a file must reach.
+//! The values that the metrics of an evaluation must reach.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Questions that a changelog answers: what an entry says in words for users, and the number of the issue or request
-//! that it names, by which the commit can be found. Nothing else is taken from it.
+//! Makes questions from a changelog: the words of an entry, and the issue or merge request that it names, by which the
+//! commit can be found. Nothing else is read from it.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

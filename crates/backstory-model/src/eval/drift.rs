@@ -1,4 +1,4 @@
-//! What search found the last time, and what changed since.
+//! Compares the results of an evaluation with those of an earlier one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

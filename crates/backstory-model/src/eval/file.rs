@@ -1,4 +1,4 @@
-//! The file with the questions, as YAML or JSON: a list of them, or an object with them.
+//! Parses the file with the questions: YAML or JSON, a list or an object with one.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How good a ranked list is, and how sure one can be of a mean.
+//! Metrics of a ranked list, and the uncertainty of their mean.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Measuring search by questions whose answers are known: the file with the questions, what counts as found, the
-//! measures with their uncertainty, and what changed since the last time.
+//! Evaluation of search by questions with known answers: the question file, what counts as found, metrics with their
+//! uncertainty, and drift. Asking the questions belongs to `engine::eval`.
 
 mod bounds;
 pub mod changelog;

@@ -1,5 +1,5 @@
-//! Questions made from what people wrote, each with what answers it: asked once with everything and once without that,
-//! they show whether it is noticed that the answer is gone.
+//! Makes pairs of questions from what people wrote: asked once with everything and once without the answer, they show
+//! whether search notices that the answer is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 

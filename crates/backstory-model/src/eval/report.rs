@@ -1,4 +1,4 @@
-//! What the answers to all questions amount to.
+//! Sums up the answers to all questions.
 
 use std::collections::BTreeMap;
 

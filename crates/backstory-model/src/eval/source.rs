@@ -1,4 +1,4 @@
-//! What a question expects to be found: an item, a commit, a file, a place in the tree of files.
+//! What a question expects: an item, a commit, a file, or a place in the tree of files.
 
 use crate::{
     id::{NodeId, ThreadId, ThreadKind, is_sha},

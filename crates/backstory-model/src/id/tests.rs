@@ -1,3 +1,5 @@
+//! Tests of ids and IRIs.
+
 use proptest::prelude::*;
 
 use super::*;

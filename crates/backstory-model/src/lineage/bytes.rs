@@ -1,4 +1,5 @@
-//! Lineage as bytes: a version, then tables of paths, commits and sources, then the spans, all numbers as varints.
+//! The stored form of a file's blame: a version, then tables of paths, commits and sources, then the spans, all numbers
+//! as varints.
 
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Tests of the blame of a file and its stored form.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! The issues and changes of a project side by side, and the likeliest issue of each change.
+//! Compares the issues and changes of a project, and picks the most likely issue of each change.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,8 +1,8 @@
-//! What speaks for a link, and how much.
+//! The features that support an inferred link, and their weights.
 //!
 //! The weights are those of a logistic regression over the earlier three fifths of the merged requests of a C library,
-//! rounded; the later two fifths measured them (`backstory eval --links`). Which of them close the issue cannot be told: of
-//! the likeliest links, too, hardly more than half close it.
+//! rounded; the later two fifths measured them (`backstory eval --links`). Whether a change closes the issue cannot be
+//! determined: even of the most likely links, hardly more than half do.
 
 /// Least confidence of a link that is told, unless configured otherwise.
 pub const DEFAULT_CONFIDENCE: f32 = 0.82;

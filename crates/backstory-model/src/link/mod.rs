@@ -1,8 +1,9 @@
-//! Links that nobody stated: which issue a change is about, told by words, names, people and time.
+//! Inferred links: which issue a change is about, by words, names, people and time.
 //!
-//! A change is a merge request, or a commit that no merge request carried. Of the issues that were open when it was
-//! begun the likeliest is told, with how sure that is and what speaks for it. Everything here is a function of its
-//! arguments: the same texts give the same links, in whatever order they were read.
+//! A change is a merge request, or a commit that no merge request introduced. Of the issues that were open when it was
+//! created, the most likely one is picked, with confidence and reasons. Everything here is a function of its arguments:
+//! the same texts give the same links, in whatever order they were read. Links that a text states are in
+//! [`reference`](crate::reference) and [`message`](crate::message).
 
 mod corpus;
 mod features;

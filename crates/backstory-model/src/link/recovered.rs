@@ -1,4 +1,4 @@
-//! How good recovered links are, by links that were stated and are hidden.
+//! Measures inferred links by hiding stated ones.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! The merge request or pull request that brought a commit to its branch.
+//! Finds the merge request that a commit message names as the one that introduced the commit. What forge and graph say
+//! about it belongs to `engine::trace`.
 
 use std::sync::LazyLock;
 

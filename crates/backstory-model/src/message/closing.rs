@@ -1,4 +1,4 @@
-//! Issues that a forge closes, by the patterns it documents.
+//! Finds the issues that a forge closes, by the patterns that it documents.
 //!
 //! GitLab matches its default `issue_closing_pattern` against the raw message: code spans and quotes do not protect,
 //! lists close every issue of theirs. GitHub takes one reference for each keyword and leaves code alone. Both close

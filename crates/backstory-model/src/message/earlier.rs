@@ -1,4 +1,4 @@
-//! Earlier changes that a commit undoes, repeats or corrects.
+//! Finds the earlier changes that a commit reverts, picks or corrects.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
-//! What a commit message says: subject, body and trailers; the issues it closes, the request that carried the commit,
-//! the commits it reverts, picks or corrects; what else it mentions, and why the change was made.
+//! Parses a commit message: subject, body and trailers; the issues it closes, the merge request that introduced it, the
+//! commits it reverts, picks or corrects; what else it mentions, and why the change was made.
 //!
-//! No language model is asked: each finding names the words or the pattern that say so.
+//! No language model is asked: each finding names the words or the pattern that it comes from.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,5 @@
-//! Design notes: the paragraphs of a body that say why a change was made. Better few than wrong ones.
+//! Finds design notes: the paragraphs of a body that say why a change was made. It prefers to miss one over a wrong
+//! one.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What messages say, as `tests/data/commit_messages.toml` lists it, and what parsing must keep.
+//! Tests of what messages say, as `tests/data/commit_messages.toml` lists it, and of what parsing must keep.
 
 use proptest::prelude::*;
 use serde::Deserialize;

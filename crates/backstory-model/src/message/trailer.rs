@@ -1,5 +1,5 @@
-//! Trailers, by git's own rules (`git interpret-trailers`): they are the last paragraph of a message, which is not its
-//! first; either every line is one, or one was made by git and a quarter are.
+//! Parses trailers by git's own rules (`git interpret-trailers`): they are the last paragraph of a message and not its
+//! first; either every line is one, or git made one and a quarter are.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Pieces of texts that can be cited: where they stand, what they say, and an id that follows from both.
+//! Passages of a context pack: where they are, what they say, and an id that follows from both. Passages with vectors
+//! are in [`chunk`](crate::chunk).
 
 use serde::{Deserialize, Serialize};
 

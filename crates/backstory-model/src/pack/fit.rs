@@ -1,8 +1,8 @@
-//! Fitting a pack into a budget of tokens.
+//! Fits a context pack into a token budget.
 //!
-//! Every section first gets its share, in the order of [`Section::ALL`], then what is left goes round once more. Texts are
-//! cut behind lines and sentences, passages are taken whole or not at all. What is printed is counted as a whole in the
-//! end, and what came last is dropped until it fits.
+//! Every section first gets its share, in the order of [`Section::ALL`], then the rest is distributed in rounds. Texts
+//! are cut after lines and sentences; passages are kept whole or dropped. What is printed is counted as a whole at the
+//! end, and the last entries are dropped until it fits.
 
 use std::collections::BTreeMap;
 

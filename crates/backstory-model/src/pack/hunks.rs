@@ -1,4 +1,4 @@
-//! Of the diff of a file, the hunks that matter for a question.
+//! Picks the hunks of a file's diff that matter for a question.
 
 use std::fmt::Write as _;
 

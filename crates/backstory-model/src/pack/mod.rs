@@ -1,5 +1,5 @@
-//! Context packs: what an agent must know to answer a question about code, within a budget of tokens, with everything
-//! that shows where it comes from.
+//! Context packs, as values: what an agent must know to answer a question about code, within a token budget, with
+//! provenance for everything. Gathering the entries belongs to `engine::context`.
 
 pub mod chunk;
 mod fit;

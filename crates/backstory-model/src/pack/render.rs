@@ -1,4 +1,4 @@
-//! Printing packs: JSON for programs, Markdown to be read.
+//! Prints packs: JSON for programs, Markdown for people.
 
 use std::fmt::Write as _;
 

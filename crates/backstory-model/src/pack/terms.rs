@@ -1,4 +1,4 @@
-//! The words of a question by which texts about it are recognised.
+//! The words of a question by which a pack recognizes texts about it. Those of search are in [`terms`](crate::terms).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Shortening texts where it does not hurt: behind lines and sentences.
+//! Shortens texts where it does not hurt: after lines and sentences.
 
 /// What stands where something was cut off.
 pub(super) const CUT: char = '…';

@@ -1,4 +1,4 @@
-//! `.mailmap` files, read as git reads them.
+//! Parses `.mailmap` files as git does.
 
 use std::collections::{BTreeMap, BTreeSet};
 

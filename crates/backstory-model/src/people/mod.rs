@@ -1,7 +1,7 @@
-//! Who is who: the names and e-mail addresses of commits, `.mailmap`, and the users of a forge, merged into people.
+//! Merges the names and e-mail addresses of commits, `.mailmap` and the users of a forge into people.
 //!
-//! Links are made from the surest to the least sure. None ever joins two users of the forge: a link that would is
-//! refused. The result depends on what is given, not on its order.
+//! Matches are made in order of confidence. None ever joins two users of the forge: a match that would is refused. The
+//! result depends on what is given and not on its order. Storing it belongs to `engine::repository`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

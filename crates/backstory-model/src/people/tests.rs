@@ -1,3 +1,5 @@
+//! Tests of merging identities into people.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Answers to questions, and proving what they cite.
+//! GraphQL types of answers to questions, and of verifying what they cite.
 
 use async_graphql::{Context, Enum, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{

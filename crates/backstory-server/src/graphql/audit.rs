@@ -1,4 +1,4 @@
-//! The record of what was forgotten.
+//! GraphQL types of audit records.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
 use backstory_engine::{ledger, model::text::echo};

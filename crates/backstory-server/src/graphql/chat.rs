@@ -1,4 +1,4 @@
-//! Conversations.
+//! GraphQL types of chats and their messages. Discussions of a forge are in `conversation`.
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{

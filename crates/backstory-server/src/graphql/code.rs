@@ -1,4 +1,5 @@
-//! What is of a repository: commits, branches, tags, files, code entities, design notes.
+//! GraphQL types of what a repository holds: files, code entities, and in submodules commits, branches, tags and design
+//! notes.
 
 mod branch;
 mod commit;

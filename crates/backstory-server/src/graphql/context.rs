@@ -1,4 +1,4 @@
-//! Context packs.
+//! GraphQL types of context packs.
 
 mod manifest;
 mod section;

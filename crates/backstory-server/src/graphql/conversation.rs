@@ -1,4 +1,4 @@
-//! Discussions and their notes.
+//! GraphQL types of a forge's discussions and their notes. Stored conversations are in `chat`.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a document asks for, measured before it is validated: validation and execution follow every use of a fragment,
-//! so a few kilobytes of fragments that use each other could otherwise keep them busy for hours.
+//! Measures what a GraphQL document asks for before it is validated. Validation and execution follow every use of a
+//! fragment, so a few kilobytes of fragments that use each other could otherwise keep them busy for hours.
 
 use std::collections::HashMap;
 

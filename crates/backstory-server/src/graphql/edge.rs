@@ -1,4 +1,4 @@
-//! Edges of a node, a page at a time.
+//! GraphQL types of a node's edges, a page at a time.
 
 use async_graphql::{
     Context, OutputType, Result, SimpleObject,

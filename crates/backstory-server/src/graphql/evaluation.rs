@@ -1,4 +1,4 @@
-//! How good search is.
+//! GraphQL types of evaluations.
 
 use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{

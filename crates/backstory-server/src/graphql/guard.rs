@@ -1,4 +1,5 @@
-//! What happens around every operation: it is held to the limits, gets its loaders, and its failures get their code.
+//! The extension around every GraphQL operation: it applies the limits, provides the loaders, and gives errors their
+//! code.
 
 use std::{
     borrow::Cow,

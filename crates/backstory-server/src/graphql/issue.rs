@@ -1,4 +1,4 @@
-//! Issues.
+//! The GraphQL type of issues; what they share with merge requests is in `thread`.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::{

@@ -1,4 +1,4 @@
-//! Jobs: what a server does in the background, and did.
+//! GraphQL types of jobs: what a server does in the background, and did.
 
 use async_graphql::{ComplexObject, Context, ID, Json, Result, SimpleObject};
 use backstory_engine::{ledger, model::text::echo};

@@ -1,4 +1,4 @@
-//! What one request may ask for.
+//! Limits of one GraphQL request. Those of connections and bodies are in `http`.
 
 use std::time::Duration;
 

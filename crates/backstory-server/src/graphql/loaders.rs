@@ -1,5 +1,5 @@
-//! Reading in batches: what the resolvers of one level ask for is read from the stores at once, and kept while the
-//! operation lasts.
+//! Reads in batches: what the resolvers of one level ask for is read from the stores at once, and cached for the
+//! operation.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},

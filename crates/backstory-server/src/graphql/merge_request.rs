@@ -1,4 +1,4 @@
-//! Merge requests.
+//! The GraphQL type of merge requests; what they share with issues is in `thread`.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::{

@@ -1,6 +1,8 @@
-//! The GraphQL API: the graph and the use cases of the engine, for programs, dashboards and the command line itself.
+//! The GraphQL API: the graph and the use cases of the engine, for programs, dashboards and the query page. Commands
+//! use `/api/v1`, which is in `http::api`.
 //!
-//! A resolver knows an id; what it tells comes through the loaders, which read the ledger and the graph in batches.
+//! A resolver knows an id; its fields come through the loaders, which read the ledger and the graph in batches. The
+//! schema is built once for each visibility.
 
 mod answer;
 mod audit;

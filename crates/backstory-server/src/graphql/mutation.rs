@@ -1,4 +1,4 @@
-//! Work to be done.
+//! The mutations of the GraphQL API.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::{Part, Scope, SyncRequest, repository::AddRequest};

@@ -1,4 +1,4 @@
-//! The enumerations of the API: those of the model and the engine, under the same names.
+//! The enumerations of the GraphQL API: those of model and engine, under the same names.
 
 use async_graphql::Enum;
 use backstory_engine::{Part, Projection as EngineProjection, Scope, graph::Direction, ledger, model, search, task};

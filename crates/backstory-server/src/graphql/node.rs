@@ -1,4 +1,4 @@
-//! Nodes of the graph, under the ids that people read and type.
+//! GraphQL types of nodes, under the ids that people read and type.
 
 use async_graphql::{Context, ID, Interface, Object, Result};
 use backstory_engine::{

@@ -1,4 +1,4 @@
-//! People.
+//! The GraphQL type of people.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

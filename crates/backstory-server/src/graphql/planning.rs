@@ -1,4 +1,4 @@
-//! Labels and milestones.
+//! GraphQL types of labels and milestones.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

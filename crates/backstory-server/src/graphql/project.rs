@@ -1,4 +1,4 @@
-//! Projects.
+//! The GraphQL type of projects.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

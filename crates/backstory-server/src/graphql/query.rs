@@ -1,4 +1,4 @@
-//! Questions.
+//! The queries of the GraphQL API.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

@@ -1,4 +1,4 @@
-//! Git repositories: which are indexed, and how they stand.
+//! GraphQL types of git repositories: which are indexed, and their state.
 
 use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
 use backstory_engine::{

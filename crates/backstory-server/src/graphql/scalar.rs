@@ -1,4 +1,4 @@
-//! Scalars of the API.
+//! Scalars of the GraphQL API.
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 use jiff::Timestamp;

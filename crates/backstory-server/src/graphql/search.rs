@@ -1,4 +1,4 @@
-//! Search.
+//! GraphQL types of search.
 
 use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{

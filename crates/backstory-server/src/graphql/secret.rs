@@ -1,4 +1,4 @@
-//! Secrets that were replaced.
+//! GraphQL types of redacted secrets.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! States of the index that are on record.
+//! GraphQL types of recorded states of the index.
 
 use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::{ledger, snapshot};

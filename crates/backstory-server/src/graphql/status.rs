@@ -1,4 +1,4 @@
-//! How much there is, where the syncs stand, and whether all is well.
+//! GraphQL types of status: how much there is, how far syncs are, and what a check found.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
 use backstory_engine::{backup, check, ledger, quarantine, read};

@@ -1,4 +1,4 @@
-//! What clients are told as it happens.
+//! The subscriptions of the GraphQL API: what clients receive as it happens.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Summaries by a language model.
+//! GraphQL types of summaries by a language model.
 
 use async_graphql::{Context, Result, SimpleObject};
 use backstory_engine::{

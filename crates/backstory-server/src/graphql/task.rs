@@ -1,4 +1,4 @@
-//! Tasks: long work that goes on by itself.
+//! GraphQL types of tasks.
 
 use async_graphql::{ID, Json, SimpleObject};
 use backstory_engine::{error::Result, model::text::echo, task};

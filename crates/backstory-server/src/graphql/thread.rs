@@ -1,4 +1,4 @@
-//! What issues and merge requests have in common, and lists of them.
+//! GraphQL types of what issues and merge requests have in common, and of lists of them.
 
 use async_graphql::{
     Context, ID, InputObject, Interface, Object, OutputType, Result,

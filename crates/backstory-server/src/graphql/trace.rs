@@ -1,4 +1,4 @@
-//! Why code is like this, and what happened to it.
+//! GraphQL types of traces and code histories.
 
 use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::{

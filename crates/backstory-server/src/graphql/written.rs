@@ -1,4 +1,4 @@
-//! What language models wrote of commits, issues and merge requests, with where it comes from.
+//! GraphQL types of what language models wrote about commits, issues and merge requests, with its provenance.
 
 use async_graphql::{Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{

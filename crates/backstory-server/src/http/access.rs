@@ -1,6 +1,6 @@
-//! Who may use the server, and what they see. With tokens: whoever has one. Without: programs of this machine, on a loopback
-//! address, and no other site's pages that the user's browser happens to show. What is confidential is shown to who
-//! shows a token that is for it, and to no others.
+//! Who may use the server, and what they see. With tokens: anyone who shows one. Without: programs of this machine, on
+//! a loopback address, and no pages of other sites that the user's browser happens to show. Confidential items are
+//! visible only with a token for them. No other place chooses a visibility.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},

@@ -1,4 +1,4 @@
-//! The bodies of requests: how long one may take, and how much of them is held at a time.
+//! Limits on request bodies: how long one may take, and how much of them is held at a time.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,6 +1,9 @@
-//! The connections of the server. Whoever has shown nothing yet can open as many as they like, so their number is
-//! limited, in all and for each address, and when there is no room the one that has been silent longest gives way. What
-//! is being answered never does.
+//! The accept loop: takes connections, with a deadline for headers, and limits their number, in all and for each
+//! address. A caller without a token can open any number, so when there is no room idle ones are closed; one that is
+//! being answered never is.
+//!
+//! [`Connection::working`] keeps one open. Handlers take it only once a request has arrived whole and its caller is
+//! known.
 
 use std::{
     collections::BTreeMap,

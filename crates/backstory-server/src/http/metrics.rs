@@ -1,4 +1,4 @@
-//! What Prometheus reads.
+//! The metrics that Prometheus reads; the engine computes those of the stores.
 
 use std::{fmt, sync::atomic::AtomicU64, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The query page: GraphiQL, with everything it needs, so that it works without a network.
+//! The query page: GraphiQL with everything it needs, so that it works without a network.
 
 use axum::{
     extract::{Path, Request},

@@ -1,5 +1,5 @@
-//! Whether the server lives and can answer questions, for those that watch it. Anybody may ask, any number of times, so
-//! the stores are not asked each time.
+//! Probes: whether the server lives and whether every store can be read. Anyone may ask, any number of times, so an
+//! answer holds for a while.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
-//! Subscriptions over WebSocket, by the graphql-transport-ws protocol. A browser cannot set headers of a WebSocket, so one
-//! may be opened without a token and show it in its first message; until then it has a place of its own, of which there are
-//! few, and the oldest gives way to a new one.
+//! Subscriptions over WebSocket, by the graphql-transport-ws protocol. A browser cannot set headers of a WebSocket, so
+//! one may be opened without a token and show it in its first message. Until then it has one of a few places, and the
+//! oldest is closed for a new one.
 
 use std::{
     any::TypeId,

@@ -1,4 +1,4 @@
-//! How often an address may show a wrong token.
+//! Throttles addresses that show too many wrong tokens.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,5 +1,5 @@
-//! Webhooks of forges. They show no token of this server: each shows the secret of its forge, or is signed with it. What
-//! can be told from the headers is told before the body is read, since anybody can send one.
+//! Receives webhooks of forges. They show no token of this server: each shows the secret of its forge, or is signed
+//! with it. What the headers can decide is decided before the body is read, since anyone can send one.
 
 use std::{sync::Arc, time::Duration};
 

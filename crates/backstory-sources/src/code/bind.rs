@@ -1,4 +1,4 @@
-//! Constants and variables of note: those at the top level or in a type.
+//! Constants and variables worth keeping as entities: those at the top level or in a type.
 
 use backstory_model::code::{EntityKind, Language};
 use tree_sitter::Node;

@@ -1,4 +1,4 @@
-//! Calls, and calls that are something else: tests in blocks and imports.
+//! Calls, and calls that mean something else: test blocks and imports.
 
 use backstory_model::code::{EntityKind, Language, TestRole};
 use tree_sitter::Node;

@@ -1,4 +1,4 @@
-//! Which files of a repository an import may mean.
+//! Which files of a repository an import may mean. Which definition it names is found in [`super::resolve`].
 
 use backstory_model::code::Language;
 

@@ -1,4 +1,5 @@
-//! Comments: runs of them that belong together, and their text without markers.
+//! Comments: runs of them that belong together, and their text without markers. Which ones explain code is in
+//! [`super::explain`].
 
 use std::ops::Range;
 

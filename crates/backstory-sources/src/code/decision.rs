@@ -1,4 +1,4 @@
-//! Records of decisions, as people write them in files of their own.
+//! Finds decision records, as people write them in files of their own.
 
 use backstory_model::code::{Decision, Lines};
 

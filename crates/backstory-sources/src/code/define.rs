@@ -1,4 +1,4 @@
-//! Definitions: which nodes are one, of which kind, and what they are called.
+//! Definitions: which syntax nodes are one, of what kind, and what their names are.
 
 use backstory_model::code::{EntityKind, Language};
 use tree_sitter::Node;

@@ -1,4 +1,4 @@
-//! What kind of file a path and its first bytes stand for.
+//! Detects the kind of a file by its path and first bytes.
 
 use std::sync::LazyLock;
 

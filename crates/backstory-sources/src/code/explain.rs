@@ -1,8 +1,9 @@
-//! Comments that explain why code is as it is.
+//! Finds the comments that explain why code is as it is.
 //!
-//! The rules favour precision: a comment must carry a mark that people use for it, or give a reason in words, and must
-//! not be something else (a licence, an instruction to a tool, code that is commented out). Doc comments tell users what
-//! an item does, in words that elsewhere give reasons (`otherwise`, `must not`), so for them only plain reasons count.
+//! The rules favor precision: a comment must carry a mark that people use for it, or give a reason in words, and must
+//! not be something else (a license, an instruction to a tool, code that is commented out). Doc comments describe to
+//! users what an item does, in words that elsewhere give reasons (`otherwise`, `must not`), so for them only plain
+//! reasons count.
 
 use std::{ops::Range, sync::LazyLock};
 

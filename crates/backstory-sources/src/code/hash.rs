@@ -1,4 +1,4 @@
-//! Hashes that disregard how code is laid out.
+//! Hashes of code that disregard its layout.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What types build on.
+//! Supertypes: what types extend, implement or embed.
 
 use backstory_model::code::{Heritage, HeritageKind, Language};
 use tree_sitter::Node;

@@ -1,6 +1,6 @@
-//! Macros of C that stand where keywords do, as in `SHOP_API SHOP_INLINE int open(void)`.
+//! Macros of C that take the place of keywords, as in `SHOP_API SHOP_INLINE int open(void)`.
 //!
-//! A parser that does not run the preprocessor takes them for types and what follows for errors: it takes longer, misses
+//! A parser that does not run the preprocessor treats them as types and what follows as errors: it takes longer, misses
 //! definitions and cannot be used again for the next version. Blanks in their place change no position.
 
 use std::borrow::Cow;

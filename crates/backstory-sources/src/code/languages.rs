@@ -1,4 +1,4 @@
-//! What the walk does at each kind of node, as one table per language.
+//! What the walk does at each kind of syntax node, as one table per language; the tables are in `languages/`.
 
 use std::sync::LazyLock;
 

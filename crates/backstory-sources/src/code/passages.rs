@@ -1,4 +1,4 @@
-//! Passages for search: which lines of a file are shown and indexed together.
+//! Cuts files into passages for search: lines that are shown and indexed together.
 
 use backstory_model::code::{CodeAnalysis, Content, DocAnalysis, EntityKind, FileAnalysis, Lines, Passage};
 

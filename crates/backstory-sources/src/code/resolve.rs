@@ -1,4 +1,4 @@
-//! Which definitions calls, imports and base types mean, over all files of a tree.
+//! Resolves references: which definitions calls, imports and supertypes name, over all files of a tree.
 
 mod index;
 

@@ -1,4 +1,5 @@
-//! Which files are read and which are left out.
+//! Selects the files that are analyzed, by path and content. Ignored files need no rule: what `.gitignore` names is not
+//! in a commit's tree.
 
 use std::sync::LazyLock;
 

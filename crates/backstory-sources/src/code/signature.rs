@@ -1,4 +1,4 @@
-//! How an entity is declared, on one line.
+//! The declaration of an entity, on one line.
 
 use std::ops::Range;
 

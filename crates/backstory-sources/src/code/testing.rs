@@ -1,4 +1,5 @@
-//! What is a test, by the conventions of languages and their test frameworks.
+//! Determines what is a test in code, by the conventions of languages and their test frameworks. Which files are tests
+//! is in `model::test_files`.
 
 use backstory_model::code::{Entity, EntityKind, Language, TestRole};
 

@@ -1,4 +1,4 @@
-//! What is found in small files of every language.
+//! Tests of the analysis on small files of every language.
 
 use std::fmt::Write as _;
 

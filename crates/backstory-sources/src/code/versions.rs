@@ -1,4 +1,4 @@
-//! Versions of a file, parsed one after the other.
+//! Parses the versions of a file one after the other, each with the syntax tree of the one before.
 
 use backstory_model::code::Language;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};

@@ -1,4 +1,5 @@
-//! One walk over a syntax tree, which finds everything that a source file contains.
+//! One walk over a syntax tree, which finds everything that a source file contains. What each kind of node means is in
+//! [`super::languages`].
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! The client of a forge, whichever it is.
+//! The client of a forge, whichever it is: dispatches to [`super::gitlab`] or [`super::github`].
 
 use backstory_model::{entity::ItemKind, id::ThreadKind, reference::Forge};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! GET requests for JSON: limits, retries, bounded bodies, and what the answers' headers say about paging.
+//! GET requests for JSON to a forge: limits, retries, bounded bodies, and paging headers. Requests to models are in
+//! `engine::transport`.
 
 use std::{
     error::Error as _,

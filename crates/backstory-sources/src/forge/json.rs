@@ -1,5 +1,5 @@
-//! JSON within a bound on the memory that it takes. A list of zeros takes sixteen times as much in memory as on the wire,
-//! and a list of small objects a hundred times as much, so that a bound on bytes alone bounds little.
+//! Parses JSON within a bound on the memory that it takes. A list of zeros takes sixteen times as much in memory as on
+//! the wire, and a list of small objects a hundred times as much, so a bound on bytes alone bounds little.
 
 use std::{cell::Cell, fmt};
 

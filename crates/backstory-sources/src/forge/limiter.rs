@@ -1,4 +1,4 @@
-//! When the next request may be sent.
+//! The rate limiter: when the next request to a forge may be sent.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

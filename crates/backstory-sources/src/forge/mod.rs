@@ -1,5 +1,5 @@
-//! Forges: what a client reads from them and how reading can fail. What GitLab and GitHub share stands here; what
-//! differs, in the modules of their names.
+//! Forges: what a client reads from them and how reading can fail. What GitLab and GitHub share is here; what differs,
+//! in the modules of their names. When something is read, and where it is stored, belongs to `engine::sync`.
 
 mod client;
 pub mod github;

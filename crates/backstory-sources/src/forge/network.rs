@@ -1,6 +1,6 @@
-//! Which addresses a forge may have. One that stands in the configuration may be anywhere. One that somebody named who only
-//! uses the server must be on the public network, or a server could be led to its own: so the addresses of its host are
-//! checked, and the client connects to just those.
+//! Which addresses a forge may have. A forge in the configuration may be anywhere. One that a user of the server named
+//! must be on the public network, or a server could be led to its own: so the addresses of its host are checked, and
+//! the client connects to just those.
 
 use std::{
     io,

@@ -1,5 +1,5 @@
-//! Lists, page by page: whole ones, and those of issues and merge requests in the order of (updated_at, id), complete
-//! although they change meanwhile.
+//! Reads lists page by page: whole ones, and those of issues and merge requests in the order of (updated_at, id),
+//! complete although they change meanwhile.
 //!
 //! An item that changes moves to the end of the list and all behind it move up, so that numbered pages skip items.
 //! Keyset paging has no such gap; where it is offered (issues of GitLab), it is used. Elsewhere every page is the first of

@@ -1,4 +1,5 @@
-//! Stored payloads as model values, whichever forge they are from. Pure: nothing is asked of the forge.
+//! Parses stored payloads into model values, whichever forge they are from. Nothing is requested. A parser that refuses
+//! what an older version stored raises [`PARSERS`], so that stored payloads are checked once more.
 
 use backstory_model::{
     entity::{Item, ItemKind},

@@ -1,4 +1,4 @@
-//! The people met while reading, each once.
+//! Collects the people in a forge's responses, each once.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A small HTTP server that answers as a test says and remembers what it was asked.
+//! A small HTTP server for tests, which answers as a test says and records what it was asked.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,5 @@
-//! Webhooks: who sent one, and what it is about. What a payload says of the thing itself is not believed: it is read
-//! from the forge.
+//! Webhooks: who sent one, and what it is about. The payload is not believed beyond that: the item is read from the
+//! forge. What happens to a delivery belongs to `engine::worker`.
 
 use backstory_model::{
     digest::sha256_hex,

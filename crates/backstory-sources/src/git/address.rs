@@ -1,4 +1,4 @@
-//! Where a repository may be cloned from, told from what somebody wrote.
+//! Parses the address of a repository and decides whether it may be cloned.
 //!
 //! A server that clones what it is asked to clone must not be led to its own network. So a host is resolved here, each of
 //! its addresses must be public unless the host is allowed by name, and git is told to connect to just these addresses

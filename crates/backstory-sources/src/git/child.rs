@@ -1,4 +1,4 @@
-//! How git is started: this program is run again, bounds itself, and becomes git.
+//! Starts git: this program runs itself again, limits itself, and becomes git.
 //!
 //! Limits of a process can only be set from inside it, and what runs between a fork and the program that follows would be
 //! unsafe code. So the program named by [`GitSettings::child`](super::command::GitSettings::child) is started with

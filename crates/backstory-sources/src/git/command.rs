@@ -1,6 +1,6 @@
 //! The `git` command: no hooks, templates, prompts, user configuration, redirects or submodules, within limits.
 //!
-//! Whatever configures a command is handed over in its environment, which only the same user can read; arguments can be
+//! The configuration of a command is passed in its environment, which only the same user can read; arguments can be
 //! read by everybody on the machine. A command runs in a process group of its own, so that what it starts ends with it,
 //! with a limit of memory, and it ends with this process ([`child`](super::child)).
 

@@ -1,4 +1,5 @@
-//! Commit and tag objects as git stores them.
+//! Parses commit and tag objects as git stores them. libgit2 is stricter and rejects names and dates that old tools
+//! wrote.
 
 use backstory_model::commit::{Sha, Signature};
 use encoding_rs::Encoding;

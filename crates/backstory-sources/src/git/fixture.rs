@@ -1,4 +1,4 @@
-//! Small repositories for tests, made with the `git` command: fixed people, fixed dates, so fixed object names.
+//! Makes small repositories for tests with the `git` command: fixed people and dates, so fixed object names.
 
 use std::{
     ffi::OsStr,

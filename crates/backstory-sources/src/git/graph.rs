@@ -1,4 +1,10 @@
-//! The commits that tips reach and how they hang together, without their content.
+//! The commit graph: which commits the tips reach, their parents and dates, without their content.
+//!
+//! Times do not say which of two commits came first: a rebase makes a series in one second, and clocks differ. So each
+//! commit has a corrected date: its own, or one second after the latest of its parents. It is computed over the whole
+//! history, also if only a window of it is kept, and depends on the commit's ancestors alone, so that every way of
+//! syncing gives the same. Where it differs from the commit's own date it is in the record and, as `bs:correctedAt`, in
+//! the graph. Histories are ordered by it.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Commits and what they change, parents before children, as a stream.
+//! Reads commits and what they change, parents before children, as a stream.
 //!
 //! One `git rev-list` lists the commits. Several threads take batches of them; each has a `git diff-tree --stdin` of its
 //! own, whose output it reads while git works on the next batch, and reads the commits themselves in process. The batches

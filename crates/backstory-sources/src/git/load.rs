@@ -1,7 +1,7 @@
-//! How much there is to compare in a commit.
+//! Estimates how much there is to compare in a commit.
 //!
-//! Comparing two texts of which every line is new takes eight seconds for half a million lines on each side, so lines are
-//! counted first. What is counted depends on contents alone: the same commits are left out whoever reads them, and whenever.
+//! Comparing two texts that differ in every line takes eight seconds for half a million lines on each side, so lines
+//! are counted first. The count depends on contents alone: every run leaves out the same commits.
 
 use git2::Odb;
 

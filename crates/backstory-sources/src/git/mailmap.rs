@@ -1,4 +1,4 @@
-//! The `.mailmap` of a commit.
+//! Reads the `.mailmap` of a commit; `model::people` parses it.
 
 use backstory_model::{
     commit::{RepoPath, Sha},

@@ -1,8 +1,8 @@
 //! Git repositories: which may be cloned, their clones, branches, tags, commits, files and diffs.
 //!
-//! Whatever touches the network or a repository of somebody else is done by the `git` command, hardened and watched
-//! ([`command`], [`child`]). What is read again and again (files, trees, ancestry) is read in process ([`objects`]). Nothing is ever
-//! checked out, and nothing is written to a repository that is not a clone of ours.
+//! Whatever touches the network or a foreign repository is done by the `git` command, hardened and limited
+//! ([`command`], [`child`]). What is read again and again (files, trees, ancestry) is read in process ([`objects`]).
+//! Nothing is ever checked out, and nothing is written to a repository that is not a clone in the data directory.
 
 pub mod address;
 pub mod child;

@@ -1,4 +1,4 @@
-//! What a repository is called: the path of its project, told from where it comes from.
+//! Derives a project's path from where its repository comes from.
 
 use std::path::Path;
 

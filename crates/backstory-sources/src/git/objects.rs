@@ -1,4 +1,4 @@
-//! Files, directories and ancestry, read in process. One [`Objects`] serves any number of threads.
+//! Reads files, directories and ancestry in process. One [`Objects`] serves any number of threads.
 
 use std::{
     collections::HashMap,

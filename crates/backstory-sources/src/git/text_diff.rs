@@ -1,4 +1,4 @@
-//! How one version of a file differs from another, in hunks.
+//! Diffs of two versions of a file, in hunks, for people.
 
 use backstory_model::commit::{DiffLine, FileDiff, Hunk, LineKind, Sha};
 use git2::{DiffLineType, DiffOptions, Patch};

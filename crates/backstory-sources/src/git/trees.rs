@@ -1,8 +1,9 @@
 //! Directory trees of a clone, read in process, and what differs between two of them.
 //!
-//! A tree of a few hundred bytes can unfold to any number of files, because directories with equal content are one object.
-//! So what a directory unfolds to is counted before it is entered, once for each object: what two trees differ in is found
-//! in time that is linear in their objects and in [`MAX_ENTRIES`], and directories beyond that are left out by name.
+//! A tree of a few hundred bytes can unfold to any number of files, because directories with equal content are one
+//! object. So what a directory unfolds to is counted before it is entered, once for each object: what two trees differ
+//! in is found in time that is linear in their objects and in [`MAX_ENTRIES`], and directories beyond that are left out
+//! by name.
 
 use std::{cmp::Ordering, collections::HashMap, hash::Hash, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! How many planted secrets are found, and how much else is taken for one. The secrets are made as those who give them
-//! out describe them, without looking at the rules.
+//! Measures how many planted secrets are found, and how many other texts are treated as one. The secrets follow the
+//! descriptions of those who issue them, and not the rules.
 
 mod draw;
 mod look_alikes;

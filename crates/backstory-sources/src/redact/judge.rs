@@ -1,4 +1,4 @@
-//! What matches an expression but is no secret: placeholders, names, references, hashes, identifiers.
+//! Rejects what matches a rule and is no secret: placeholders, names, references, hashes, identifiers.
 
 use std::sync::LazyLock;
 

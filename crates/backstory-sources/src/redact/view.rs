@@ -1,5 +1,5 @@
-//! A text as it reads: without the characters that nobody sees, with plain letters for those that only look wider, and
-//! with characters for the numbers that stand for them in HTML. A token that was taken apart by them is whole there.
+//! The text as it reads: without invisible characters, with plain letters in place of wide ones, and with characters in
+//! place of their numeric references in HTML. A token that is split by them is whole there.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Links that nobody stated, apart from what items say: each in a graph of its own with how it was found, how sure it is
-//! and what speaks for it. They are no part of the digest, and [`Graph::edges`] does not tell them.
+//! Inferred links, which no item states: each in a named graph of its own with method, confidence and evidence. They
+//! are outside the digest, and [`Graph::edges`] does not return them.
 
 use std::collections::BTreeSet;
 

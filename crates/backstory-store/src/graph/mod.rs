@@ -1,4 +1,4 @@
-//! The graph: nodes and typed edges in Oxigraph, a projection of the ledger.
+//! The graph: nodes and typed edges in Oxigraph, a projection of the ledger. Filling it belongs to `engine::project`.
 
 mod inferred;
 mod quads;

@@ -1,4 +1,4 @@
-//! Every SPARQL query, one file each in `queries/`; its header says what it takes and what it gives.
+//! Every SPARQL query, one file each in `queries/`; its header gives its inputs and columns.
 
 /// A query.
 #[derive(Clone, Copy, Debug)]

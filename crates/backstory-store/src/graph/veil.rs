@@ -1,5 +1,7 @@
-//! What a handle of the graph shows. All that a confidential item says stands in a named graph of its own kind; what others
-//! say of it shows only where it is what an open text says.
+//! What a handle of the graph shows: visibility in the graph.
+//!
+//! Everything that a confidential item states is in a named graph whose name has a prefix of its own, so that a handle
+//! leaves it out by that name. An edge of a public item to a hidden node shows only if a public text states it.
 
 use std::collections::BTreeSet;
 

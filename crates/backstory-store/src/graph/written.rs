@@ -1,6 +1,8 @@
-//! What language models wrote, apart from what items say and from what rules found: of each node in a graph of its own
-//! with the model, the prompt, how sure it is and what it stands on. No part of the digest, and [`Graph::edges`] does not
-//! tell it; it follows from the ledger alone.
+//! Generated facts in the graph: what language models wrote, apart from what items state and from what rules found.
+//!
+//! Each node has a named graph of its own for them, with model, prompt version, confidence and citations. No item
+//! states them, so they are outside the digest, and [`Graph::edges`] does not return them. They depend on the ledger
+//! alone.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,5 +1,8 @@
-//! What the index knows of its contents without asking the store: how many documents there are, and which still need
-//! vectors. Loaded once, then kept up to date by every write, because every search reports it.
+//! Index statistics: counts of documents and passages, which documents still need vectors, and term frequencies per
+//! project.
+//!
+//! They are loaded once and kept up to date by every write, because every search reports them. Term frequencies are
+//! summed over the projects that a request may see, so that what one project says changes no answer about another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! An index that never had what was deleted from another: deleted rows, old versions and words of the full-text index stay
-//! in a directory until something rewrites them, so what is left is written to a new one.
+//! Copies an index without what was deleted from it: deleted rows, old versions and words of the full-text index stay
+//! in a directory until something rewrites them.
 
 use std::path::Path;
 

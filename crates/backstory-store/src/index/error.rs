@@ -1,4 +1,4 @@
-//! What can go wrong with the index, each said in one sentence with what to do.
+//! Errors of the index, one sentence each with what to do.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! What a search must know of every document it finds, in memory: reading it from the table takes longer than the search.
+//! Document metadata in memory: what filters and ranking read of every document. Reading it from the table for each
+//! candidate takes longer than the search.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},

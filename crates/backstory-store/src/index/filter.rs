@@ -1,4 +1,9 @@
-//! Conditions as expressions. No text is ever made of a value, so none can be taken for a condition.
+//! Filters as expressions over the columns of a table. Values are never formatted into text, so none can be read as an
+//! expression.
+//!
+//! Both retrievers apply the same conditions. A path is matched in a column with the paths of a file or of what a
+//! commit changes, row by row; so is the mark of governing documents. Names of authors and labels match in any case,
+//! since [`facts`](super::facts) knows their spelling.
 
 use backstory_model::filter::Filter;
 use lancedb::{

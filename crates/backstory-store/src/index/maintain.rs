@@ -1,4 +1,4 @@
-//! Keeping searches fast and the directory small.
+//! Maintains the tables: builds and folds search indexes, joins small files, removes old versions.
 
 use std::{io, path::Path};
 

@@ -1,8 +1,8 @@
 //! The index: documents for full-text search and passages for vector search, two LanceDB tables in one directory.
 //!
-//! It is a projection of the ledger: it can be deleted and made again. `documents` has a row for every issue, merge
-//! request and discussion; `passages` one for every piece of their texts that has a vector. A text is found by its
-//! words as soon as its document is written, and by its meaning once its passages are.
+//! It is a projection of the ledger: it can be deleted and made again. `documents` has a row for every document,
+//! `passages` one for every piece of their texts that has a vector. A text is found by its words as soon as its document
+//! is written, and by its meaning once its passages are.
 //!
 //! Neither table is synced to disk on commit, and the two are not written in one transaction. Every write is
 //! therefore safe to repeat, and ordered: passages of a text that is going away go first, the document changes next,
@@ -11,9 +11,9 @@
 //!
 //! **Rebuilding.** Open an index in a new directory, [apply](Index::apply) every thread, then page through
 //! [`pending`](Index::pending): passages whose vector [`Vectors::find`] knows from the old directory go into
-//! [`add_passages`](Index::add_passages) as they are, the others are embedded. [`optimize`](Index::optimize), and let
-//! the new directory take the old one's place. `Vectors` opens whatever still has readable passages, also of another
-//! version. An open index does not notice that its directory was renamed; open it where it is to stay.
+//! [`add_passages`](Index::add_passages) unchanged, the others are embedded. [`optimize`](Index::optimize), and let
+//! the new directory replace the old one. `Vectors` opens whatever still has readable passages, also of another
+//! version. An open index does not notice that its directory was renamed; open it where it will stay.
 
 mod census;
 mod columns;

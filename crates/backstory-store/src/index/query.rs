@@ -1,4 +1,4 @@
-//! Searching: by words, by meaning, by id.
+//! Searches the tables: by words, by meaning, by id. Ranking belongs to `engine::search`.
 
 use std::collections::{HashMap, HashSet};
 

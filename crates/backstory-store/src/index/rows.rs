@@ -1,4 +1,4 @@
-//! Documents and passages as rows.
+//! Converts documents and passages to rows and back.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The two tables: their columns, their indexes, and the version they carry in their schema's metadata, where it is
-//! from the table's first commit on.
+//! Schema of the two tables: their columns, their indexes, and the version in their metadata, which is there from the
+//! table's first commit on.
 
 use std::{collections::HashMap, sync::Arc};
 

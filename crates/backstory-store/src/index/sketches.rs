@@ -1,5 +1,5 @@
-//! What ranking looks at of every passage, in memory: looking a few hundred of them up in the table takes longer than
-//! the rest of a search.
+//! Quantized passages in memory: terms and vector of every passage, for ranking. Looking up a few hundred of them in
+//! the table takes longer than the rest of a search.
 
 use std::collections::HashMap;
 

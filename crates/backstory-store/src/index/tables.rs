@@ -1,4 +1,4 @@
-//! Opening, creating and reading the tables of a directory.
+//! Opens, creates and reads the tables of a directory.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What goes into the index and what comes out.
+//! The inputs and results of the index.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Finding vectors by the text they were made of, so that no text is embedded twice.
+//! Finds vectors by the hash of their text, so that no text is embedded twice.
 
 use std::{
     collections::{HashMap, VecDeque},

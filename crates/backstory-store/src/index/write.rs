@@ -1,4 +1,4 @@
-//! Writing documents and passages.
+//! Writes documents and passages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

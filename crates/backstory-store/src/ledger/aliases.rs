@@ -1,5 +1,5 @@
-//! People who want to be forgotten: their names are replaced in what there is and in what comes. Only keyed hashes tell
-//! who they are.
+//! Stores the aliases of forgotten people and applies them to what is stored and to what is ingested. How names are
+//! found is in `model::alias`.
 
 use std::{
     borrow::Cow,

@@ -1,4 +1,4 @@
-//! Conversations.
+//! Stored conversations; making an answer belongs to `engine::chat`.
 
 use backstory_model::{alias::Aliases, sight::Sight};
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Whether the file is sound, and copies of it.
+//! Verifies the database file, and copies it.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Storing objects, and marking them as gone.
+//! Ingests batches of items, and marks items as deleted. Everything enters the ledger here, so here is left out what
+//! the forgotten list names, and people get their aliases.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! What only some may see: a ledger shows it to handles with the sight for it, and to no others.
+//! Visibility in the ledger: a handle shows confidential rows only if it may. All else follows from the mark that an
+//! item gets when it is fetched.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How far the lists of the forges have been read.
+//! Cursors and entity tags: how far the lists of the forges have been read.
 
 use backstory_model::entity::ItemKind;
 use rusqlite::{OptionalExtension, params};

@@ -1,4 +1,8 @@
-//! Taking something out of the ledger for good: not only out of its tables, but off the disk.
+//! Erases a subject from the ledger: from all tables in one transaction, then from the disk with `secure_delete` and
+//! `VACUUM`. What must not return is in [`forgotten`](super::forgotten).
+//!
+//! Tombstones go last, once every projection has seen them. An item that never existed keeps the highest sequence
+//! number, so that none is given twice.
 
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;

@@ -1,4 +1,5 @@
-//! What could not be read of a project when a sync last tried, until one succeeds.
+//! Failures of syncs: what of a project could not be read at the last attempt, until one succeeds. Single items that
+//! cannot be parsed are in [`quarantine`](super::quarantine).
 
 use jiff::Timestamp;
 use rusqlite::{Row, params};

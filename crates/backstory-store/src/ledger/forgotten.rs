@@ -1,4 +1,4 @@
-//! What somebody wanted forgotten: the list that keeps it out, and the record that it was done.
+//! The forgotten list, which keeps erased subjects from being ingested again, and the audit records.
 
 use std::fmt;
 

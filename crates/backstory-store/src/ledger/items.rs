@@ -1,4 +1,4 @@
-//! Reading objects.
+//! Reads items; [`commit`](super::commit) writes them.
 
 use std::collections::BTreeMap;
 

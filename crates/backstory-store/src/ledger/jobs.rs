@@ -1,4 +1,4 @@
-//! Jobs: what is to be done in the background, and what has been done. Webhooks that were received.
+//! The job queue and webhook deliveries. Running jobs belongs to `engine::worker`.
 
 use backstory_model::sight::Sight;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! The ledger: what the forges said, durable, in one SQLite file. Graph and index are made from it.
+//! The ledger: the truth, in one SQLite file. Graph and index are computed from it.
 
 mod aliases;
 mod chats;

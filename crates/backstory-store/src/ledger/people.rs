@@ -1,5 +1,9 @@
-//! People at a forge get other names, and go. What they wrote does not say so: it is as unchanged as before, although the
-//! forge shows it otherwise now.
+//! Renames and removes people of a forge. What they wrote does not change, although the forge shows it differently.
+//!
+//! People are items by the forge's number. A profile that arrives with another user name renames its person wherever a
+//! payload refers to them, in the same transaction: a forge shows the new name everywhere and moves no time. Profiles
+//! that no issue, merge request or discussion names any more are removed when whole lists are read. The authors of
+//! commits are in `engine::repository`.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! What a forge sent and cannot be read: which item, which field and why, so that somebody can be told and it can be tried
-//! again. The payload itself is not kept.
+//! Items that a forge sent and that cannot be parsed: which item, which field and why, for people and for the next
+//! attempt. The payload itself is not kept.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 

@@ -1,5 +1,8 @@
-//! Repositories that are indexed, and what is kept of their clones besides items: lineage of lines, and what commits
-//! replaced. All of it can be computed from the clone again.
+//! The repositories that are indexed, and what is kept of their clones beside items: blame of lines, replaced hunks,
+//! aggregates over commits.
+//!
+//! All of it can be computed from the clone again. Traces read blame and replaced hunks from here; the graph does not
+//! have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! What is not kept although the forge or the repository has it: taken out, with a record of that.
+//! Retired items: removed by retention although the source still has them, with an audit record. The rules are in
+//! `engine::sync`.
 
 use std::collections::BTreeMap;
 

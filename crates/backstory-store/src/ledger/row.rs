@@ -1,4 +1,4 @@
-//! Objects as they are stored: a row each, its payload packed.
+//! Items as rows: payloads compressed, numbers and times as SQLite stores them.
 
 use std::{cell::RefCell, collections::BTreeMap};
 

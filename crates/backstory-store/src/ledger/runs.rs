@@ -1,4 +1,4 @@
-//! Sync runs: one at a time, each on record.
+//! Sync runs: one at a time, each with a record.
 
 use backstory_model::sight::Sight;
 use jiff::Timestamp;

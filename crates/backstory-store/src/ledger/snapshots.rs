@@ -1,4 +1,4 @@
-//! States of the index that were reached: what was indexed, and enough of the documents to compare two of them.
+//! Recorded states of the index: what was indexed, and enough of the documents to compare two of them.
 
 use std::collections::BTreeMap;
 

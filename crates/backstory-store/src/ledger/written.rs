@@ -1,4 +1,4 @@
-//! What language models wrote, and how many tokens it took.
+//! Generated texts other than answers, and the tokens that were used each day.
 
 use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::WrittenKind};
 use jiff::{Timestamp, civil::Date};

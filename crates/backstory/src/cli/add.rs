@@ -1,4 +1,4 @@
-//! `add`
+//! `add`: indexes a git repository, and follows the sync.
 
 use std::{path::Path, time::Instant};
 

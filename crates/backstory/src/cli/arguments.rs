@@ -1,4 +1,4 @@
-//! Arguments that several commands take.
+//! Arguments that several commands have.
 
 use backstory_engine::model::id::{NodeId, ThreadId};
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! `ask`
+//! `ask`: answers a question with quotes, or says what is missing.
 
 use std::collections::BTreeSet;
 

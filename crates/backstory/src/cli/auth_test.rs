@@ -1,4 +1,4 @@
-//! `auth-test`
+//! `auth-test`: shows whose token is used at each forge.
 
 use backstory_engine::{
     error::Error,

@@ -1,4 +1,4 @@
-//! `backup`
+//! `backup`: writes a copy of the ledger to a file.
 
 use std::{fs, path::PathBuf};
 

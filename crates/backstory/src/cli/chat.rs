@@ -1,4 +1,4 @@
-//! `chat`
+//! `chat`: asks one question after the other and keeps them.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 

@@ -1,4 +1,4 @@
-//! `check`
+//! `check`: checks the stores against each other. Configuration and forges are checked by `doctor`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `context`
+//! `context`: prints a context pack.
 
 use backstory_engine::{
     context::{About, ContextRequest},

@@ -1,4 +1,4 @@
-//! `count`
+//! `count`: counts issues, merge requests, discussions or notes.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `doctor`
+//! `doctor`: checks the configuration, the forges, git, the repositories, the stores and the embedding model.
 
 mod freshness;
 

@@ -1,4 +1,4 @@
-//! `embed`
+//! `embed`: computes the missing vectors.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! `enrich`
+//! `enrich`: has a language model classify commits and write design notes.
 
 use backstory_engine::{enrich::EnrichRequest, model::written::WrittenKind, task::TaskKind};
 use clap::ValueEnum;

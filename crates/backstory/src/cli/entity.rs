@@ -1,4 +1,4 @@
-//! `entity`
+//! `entity`: shows a code entity: where it is, who changed it, what uses it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `eval`
+//! `eval`: measures search on questions with known answers.
 
 mod asked;
 mod compared;

@@ -1,4 +1,5 @@
-//! `forget`
+//! `forget`: erases an issue, merge request, project or person, undoes that, and lists audit records. `remove` only
+//! stops indexing a repository.
 
 use backstory_engine::{
     forget::{AuditRequest, ForgetRequest, MAX_AUDIT, UndoForget},

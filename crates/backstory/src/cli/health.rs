@@ -1,4 +1,4 @@
-//! `health`
+//! `health`: asks the running server whether it is ready; nothing is opened.
 
 use std::time::Duration;
 

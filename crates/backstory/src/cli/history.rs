@@ -1,4 +1,4 @@
-//! `history`
+//! `history`: shows what happened to a file or code entity.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `init`
+//! `init`: writes a configuration with comments.
 
 use std::{
     fs::OpenOptions,

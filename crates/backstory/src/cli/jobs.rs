@@ -1,4 +1,4 @@
-//! `jobs`
+//! `jobs`: lists, starts and cancels the background work of a server. Work of this command line is in `task`.
 
 use backstory_engine::error::ErrorKind;
 use clap::{Subcommand, ValueEnum};

@@ -1,4 +1,4 @@
-//! `list`
+//! `list`: lists issues or merge requests.
 
 use clap::ValueEnum;
 use jiff::Timestamp;

@@ -1,4 +1,5 @@
-//! The command line: what can be asked for, and a file for each command.
+//! The command line: the list of commands and a file for each. A command parses arguments, sends a request of the
+//! engine through [`Client`](crate::client::Client), and prints the answer.
 
 mod add;
 mod arguments;

@@ -1,4 +1,4 @@
-//! Design notes that a language model wrote, as several commands show them.
+//! Prints design notes that a language model wrote, for several commands.
 
 use backstory_engine::{enrich::NotesByModel, model::text::capital};
 

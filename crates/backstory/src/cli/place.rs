@@ -1,4 +1,4 @@
-//! Which code is meant: a path as people write it where they stand, or a reference.
+//! Resolves which code is meant: a path as people write it in their working directory, or a reference.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `rebuild`
+//! `rebuild`: computes graph or index from the ledger again.
 
 use std::time::Instant;
 

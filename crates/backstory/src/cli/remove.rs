@@ -1,4 +1,4 @@
-//! `remove`
+//! `remove`: removes a git repository, its clone and everything known from it. Erasure is `forget`.
 
 use backstory_engine::repository::RemoveRepository;
 

@@ -1,4 +1,4 @@
-//! `repos`
+//! `repos`: lists the git repositories that are indexed.
 
 use backstory_engine::repository::{BranchChoice, ListRepositories, RepositoryStatus};
 use jiff::Timestamp;

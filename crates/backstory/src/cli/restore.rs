@@ -1,4 +1,4 @@
-//! `restore`
+//! `restore`: puts a copy of the ledger in place of the ledger.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `schema`
+//! `schema`: prints the schema of the GraphQL API.
 
 use super::Session;
 use crate::failure::Result;

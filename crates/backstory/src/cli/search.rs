@@ -1,4 +1,4 @@
-//! `search`
+//! `search`: finds issues, merge requests, discussions, commits and code.
 
 use backstory_engine::{
     model::{

@@ -1,4 +1,4 @@
-//! `serve`
+//! `serve`: runs the server with its background work.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},

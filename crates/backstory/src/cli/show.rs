@@ -1,4 +1,4 @@
-//! `show`
+//! `show`: shows an issue, merge request, discussion or commit.
 
 mod answer;
 mod commit;

@@ -1,4 +1,4 @@
-//! `snapshots`
+//! `snapshots`: lists, pins and compares recorded states of the index.
 
 use backstory_engine::snapshot::MAX_COMPARED;
 use clap::Subcommand;

@@ -1,4 +1,4 @@
-//! `stats`
+//! `stats`: counts everything that is stored, and how much of it has vectors.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `status`
+//! `status`: shows what is indexed and how fresh it is. The cursors of each list are in `sync_status`.
 
 use std::collections::BTreeMap;
 

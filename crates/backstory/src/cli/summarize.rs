@@ -1,4 +1,4 @@
-//! `summarize`
+//! `summarize`: has a language model summarize an issue or merge request.
 
 use backstory_engine::summary::SummarizeRequest;
 

@@ -1,4 +1,4 @@
-//! `sync`
+//! `sync`: starts a sync and follows it.
 
 use std::time::{Duration, Instant};
 

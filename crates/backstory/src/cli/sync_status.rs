@@ -1,4 +1,4 @@
-//! `sync-status`
+//! `sync-status`: shows how far each list of a forge has been read, and the last syncs.
 
 use backstory_engine::{
     ledger::{Cursor, Run, RunStatus},

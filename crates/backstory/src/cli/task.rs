@@ -1,4 +1,4 @@
-//! Long work: started by a mutation, followed until it ends.
+//! Starts long work for a command and follows it to its end.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `up`
+//! `up`: adds the repository around here, syncs it, and runs the server.
 
 use std::{
     net::SocketAddr,

@@ -1,4 +1,4 @@
-//! `verify`
+//! `verify`: proves every citation of a saved answer again.
 
 use std::{
     fs::File,

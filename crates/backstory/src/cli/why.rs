@@ -1,4 +1,4 @@
-//! `why`
+//! `why`: prints the trace of a line, symbol, commit or reference.
 
 use std::path::Path;
 

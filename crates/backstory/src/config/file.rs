@@ -1,4 +1,4 @@
-//! What must hold for the configuration file.
+//! Validates the configuration file and turns it into settings.
 
 mod keys;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration file, in one sentence that names the file, the line and the key.
+//! Errors of the configuration file, in one sentence that names the file, the line and the key.
 
 use std::{ops::Range, path::Path};
 

@@ -1,3 +1,5 @@
+//! Tests of fitting packs into budgets.
+
 use proptest::prelude::*;
 
 use super::*;

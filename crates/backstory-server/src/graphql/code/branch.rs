@@ -1,4 +1,4 @@
-//! Branches and tags.
+//! GraphQL types of branches and tags.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

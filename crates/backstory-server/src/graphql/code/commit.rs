@@ -1,4 +1,4 @@
-//! Commits and what they change.
+//! GraphQL types of commits and what they change.
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 use backstory_engine::model::{

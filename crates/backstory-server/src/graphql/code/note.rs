@@ -1,4 +1,4 @@
-//! Design notes: passages that say why.
+//! GraphQL types of design notes: passages that say why.
 
 use async_graphql::{Context, ID, Object, Result};
 use backstory_engine::model::{

@@ -1,4 +1,4 @@
-//! What a pack is made from, and what makes it again.
+//! GraphQL types of a pack's manifest.
 
 use std::collections::BTreeMap;
 

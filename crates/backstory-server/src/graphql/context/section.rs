@@ -1,4 +1,4 @@
-//! The entries of a pack's sections.
+//! GraphQL types of the entries of a pack's sections.
 
 use async_graphql::{ID, SimpleObject};
 use backstory_engine::model::pack;

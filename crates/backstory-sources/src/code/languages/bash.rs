@@ -1,4 +1,4 @@
-//! Bash.
+//! Syntax nodes of Bash.
 
 use backstory_model::code::EntityKind;
 

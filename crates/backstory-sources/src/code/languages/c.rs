@@ -1,4 +1,4 @@
-//! C, and what C++ adds to it.
+//! Syntax nodes of C, and what C++ adds to them.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

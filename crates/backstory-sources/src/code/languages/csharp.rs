@@ -1,4 +1,4 @@
-//! C#.
+//! Syntax nodes of C#.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

@@ -1,4 +1,4 @@
-//! Go.
+//! Syntax nodes of Go.
 
 use backstory_model::code::EntityKind;
 

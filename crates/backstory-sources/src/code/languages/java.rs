@@ -1,4 +1,4 @@
-//! Java.
+//! Syntax nodes of Java.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

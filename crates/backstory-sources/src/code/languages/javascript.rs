@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript.
+//! Syntax nodes of JavaScript and TypeScript.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

@@ -1,4 +1,4 @@
-//! Kotlin.
+//! Syntax nodes of Kotlin.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

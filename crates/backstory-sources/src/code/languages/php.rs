@@ -1,4 +1,4 @@
-//! PHP.
+//! Syntax nodes of PHP.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

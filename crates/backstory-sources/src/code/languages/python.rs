@@ -1,4 +1,4 @@
-//! Python.
+//! Syntax nodes of Python.
 
 use backstory_model::code::EntityKind;
 

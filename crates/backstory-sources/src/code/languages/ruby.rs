@@ -1,4 +1,4 @@
-//! Ruby.
+//! Syntax nodes of Ruby.
 
 use backstory_model::code::{EntityKind, HeritageKind};
 

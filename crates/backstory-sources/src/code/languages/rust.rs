@@ -1,4 +1,4 @@
-//! Rust.
+//! Syntax nodes of Rust.
 
 use backstory_model::code::EntityKind;
 

@@ -1,3 +1,5 @@
+//! Tests of cutting files into passages.
+
 use backstory_model::code::FileKind;
 use proptest::prelude::*;
 

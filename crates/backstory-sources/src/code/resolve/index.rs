@@ -1,4 +1,4 @@
-//! Indexes over all files of a tree.
+//! Lookup tables for the resolution, over all files of a tree.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,3 +1,5 @@
+//! Tests of resolving references.
+
 use super::*;
 use crate::code::analyse;
 

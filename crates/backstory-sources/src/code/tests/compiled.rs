@@ -1,4 +1,4 @@
-//! Languages that are compiled.
+//! Tests of languages that are compiled.
 
 use super::*;
 

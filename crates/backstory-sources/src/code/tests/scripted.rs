@@ -1,4 +1,4 @@
-//! Languages that are run from their source.
+//! Tests of languages that run from their source.
 
 use super::*;
 

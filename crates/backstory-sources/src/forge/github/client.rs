@@ -1,4 +1,4 @@
-//! Requests to the API.
+//! Requests to GitHub's API.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What hangs on an issue or pull request.
+//! Fetches what belongs to an issue or pull request: its timeline, reviews and comments.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Listing issues and pull requests, which GitHub lists together.
+//! Lists issues and pull requests, which GitHub has in one list.
 
 use jiff::Timestamp;
 use serde_json::Value;

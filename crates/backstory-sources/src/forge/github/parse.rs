@@ -1,4 +1,4 @@
-//! Stored payloads as model values.
+//! Parses stored payloads of GitHub into model values. Nothing is requested.
 
 use std::collections::BTreeMap;
 

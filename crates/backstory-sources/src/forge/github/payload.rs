@@ -1,5 +1,5 @@
-//! What is kept of GitHub's answers: little of the much that they repeat, and nothing that changes although the object
-//! does not. Equal objects become equal bytes, whichever request they came from.
+//! What is kept of GitHub's responses: little of the much that they repeat, and nothing that changes although the
+//! object does not. Equal objects become equal bytes, whichever request they came from.
 
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;

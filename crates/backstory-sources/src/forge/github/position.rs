@@ -1,7 +1,8 @@
-//! Where on a diff a review comment stands.
+//! Computes the position of a review comment on a diff.
 //!
-//! GitHub tells the number of the line on the side that was commented. The piece of the diff that comes with the comment
-//! ends at that line, so the number on the other side, which unchanged lines have too, can be counted.
+//! GitHub gives the number of the line on the side that was commented. The diff hunk that comes with the comment ends
+//! at that line, so the number on the other side, which unchanged lines have too, can be counted. Where the number and
+//! the header of the hunk disagree, the number is right.
 
 use backstory_model::{entity::Position, id::is_sha};
 use serde::Deserialize;

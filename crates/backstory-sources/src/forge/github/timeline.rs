@@ -1,4 +1,4 @@
-//! Timelines: what happened to an issue or pull request besides comments and reviews, and what of it links things.
+//! Parses timelines: the events of an issue or pull request besides comments and reviews, as far as they link things.
 
 use backstory_model::{
     entity::SystemEvent,

@@ -1,4 +1,4 @@
-//! Requests to the API.
+//! Requests to GitLab's API.
 
 use std::{
     fmt,

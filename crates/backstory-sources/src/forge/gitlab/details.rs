@@ -1,4 +1,4 @@
-//! What hangs on an issue or merge request.
+//! Fetches what belongs to an issue or merge request: its discussions, links and closing merge requests.
 
 use std::collections::BTreeSet;
 

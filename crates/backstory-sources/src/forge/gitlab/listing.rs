@@ -1,4 +1,4 @@
-//! Listing issues and merge requests.
+//! Lists issues and merge requests of GitLab.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Stored payloads as model values. Pure: nothing is asked of the forge.
+//! Parses stored payloads of GitLab into model values. Nothing is requested.
 
 use backstory_model::{
     entity::{

@@ -1,5 +1,5 @@
-//! What is kept of GitLab's answers: everything but what changes although the object does not, or belongs to the
-//! token that asked. Equal objects become equal bytes, whichever request they came from.
+//! What is kept of GitLab's responses: everything except what changes although the object does not, or depends on the
+//! token of the request. Equal objects become equal bytes, whichever request they came from.
 
 use backstory_model::entity::ItemKind;
 use jiff::Timestamp;

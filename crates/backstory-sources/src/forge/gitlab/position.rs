@@ -1,4 +1,4 @@
-//! Where on a diff a note stands.
+//! The position of a note on a diff.
 
 use backstory_model::{entity::Position, id::is_sha};
 use serde::Deserialize;

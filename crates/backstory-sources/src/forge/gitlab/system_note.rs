@@ -1,4 +1,4 @@
-//! What GitLab's system notes say, as far as it links things. They carry links that nothing else carries.
+//! Parses GitLab's system notes, as far as they link things. Some links are nowhere else.
 
 use std::sync::LazyLock;
 

@@ -1,3 +1,5 @@
+//! Tests of requests, retries and limits.
+
 use serde_json::json;
 
 use super::*;

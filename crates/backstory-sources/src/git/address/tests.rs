@@ -1,3 +1,5 @@
+//! Tests of addresses.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of cloning and fetching.
+
 use super::*;
 use crate::git::{command::GitSettings, fixture::Fixture};
 

@@ -1,4 +1,4 @@
-//! A running command: what it reads, writes and says, and its end.
+//! A running git command: its input, output and messages, and its end.
 
 use std::{
     io::Read,

@@ -1,3 +1,5 @@
+//! Tests of running git.
+
 use super::*;
 
 fn limits() -> Limits {

@@ -1,4 +1,4 @@
-//! What git is asked of a commit, as far as it can be told beforehand.
+//! Decides what to ask git about a commit, by the cost that is known in advance.
 
 use backstory_model::commit::{RepoPath, Sha};
 use git2::{Odb, Oid, Repository};

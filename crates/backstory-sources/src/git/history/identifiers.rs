@@ -1,4 +1,4 @@
-//! The words of the lines that a commit adds or removes.
+//! Collects the words of the lines that a commit adds or removes.
 
 use std::{borrow::Cow, collections::HashMap};
 

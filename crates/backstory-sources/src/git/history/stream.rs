@@ -1,8 +1,8 @@
-//! What `git diff-tree --stdin --raw -p -U1 -z` writes, read as it comes.
+//! Parses what `git diff-tree --stdin --raw -p -U1 -z` writes, as it arrives.
 //!
 //! For every commit: its name and NUL; for every change `:modes ids status` NUL path NUL [path NUL]; then, if there was
-//! one, NUL and a patch for each change in the same order. A line that is no object name is repeated as it is, and what
-//! was held back is written then: this is how the end of a batch is told.
+//! one, NUL and a patch for each change in the same order. git repeats a line that is no object name unchanged and
+//! writes all pending output first: this marks the end of a batch.
 
 use std::io::{self, Read};
 

@@ -1,3 +1,5 @@
+//! Tests of reading commits.
+
 use std::{collections::BTreeSet, fmt::Write};
 
 use backstory_model::commit::{ChangeStatus, FileMode, LineCounts};

@@ -1,4 +1,4 @@
-//! Plans joined to lineage: names as numbers, and a file's spans from its plan and its parents' spans.
+//! Joins plans into blame: names as numbers, and a file's spans from its plan and its parents' spans.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,6 +1,6 @@
-//! Blocks of lines that a commit moved or copied from what its first parent had in the files that it changed.
+//! Finds blocks of lines that a commit moved or copied from files that it changed, as its first parent had them.
 //!
-//! Lines are compared without white space. What scores is letters and digits, as for `git blame -M` and `-C`.
+//! Lines are compared without white space. Letters and digits give the score, as for `git blame -M` and `-C`.
 
 use std::{
     collections::{BinaryHeap, HashMap, hash_map::DefaultHasher},

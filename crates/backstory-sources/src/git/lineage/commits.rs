@@ -1,5 +1,5 @@
-//! Which commits some have and others have not. Commits are read by [`Objects::commit`], so that those count too whose
-//! people or dates libgit2 does not understand.
+//! Finds the commits that some tips reach and others do not. Commits are read by [`Objects::commit`], so that those
+//! count too whose people or dates libgit2 does not understand. Dates and merges are in [`graph`](crate::git::graph).
 
 use std::{
     collections::{BinaryHeap, HashMap, HashSet},

@@ -1,4 +1,5 @@
-//! Where two versions of a text differ, exactly as `git blame -w` sees it.
+//! Where two versions of a text differ, exactly as `git blame -w` sees it. Diffs for people are in
+//! [`text_diff`](crate::git::text_diff).
 
 use git2::{DiffOptions, Patch};
 

@@ -1,4 +1,4 @@
-//! Commits that only reformat: which old line a line was before, and the file that lists such commits.
+//! Ignored revisions, which only reformat: which old line a line was before, and the file that lists such commits.
 
 use std::collections::{BTreeSet, HashMap};
 

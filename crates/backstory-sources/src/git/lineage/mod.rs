@@ -1,12 +1,15 @@
-//! Lineage of the files of a clone: for every line the commit that truly wrote it, with the path and line it had there.
+//! Blame of the files of a clone: for every line the commit that wrote it, with the path and line it had there.
 //!
 //! [`fresh`] computes it for all files at some tips in one pass over the history; [`update`] gives the same from what
 //! was known before and the new commits alone; [`at`] follows one file back from any commit. What a commit did to a
-//! file is a [plan](plan) told by contents alone, so plans are made on all threads; they are joined parents first.
+//! file is a [plan](plan) that depends on contents alone, so plans are made on all threads; they are joined parents
+//! first.
 //!
 //! Lines follow `git blame -w`: of the parents in order, the first that has the very same file gives all its lines;
 //! else each gives the lines that the diff leaves unchanged. A parent without the path is asked for the file that git
-//! would call renamed. [`Mode::SeeThrough`] sees through moved and copied blocks as well.
+//! would consider renamed. [`Mode::SeeThrough`] follows moved and copied blocks as well.
+//!
+//! Storing and updating the result belongs to `engine::repository`.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

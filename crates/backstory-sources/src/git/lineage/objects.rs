@@ -1,4 +1,5 @@
-//! Objects of a clone as lineage reads them: commits, trees and texts, each kept for as long as it is likely needed.
+//! Objects of a clone as blame reads them: commits, trees and texts, each cached for as long as it is likely needed.
+//! Reading for everyone else is in [`objects`](crate::git::objects).
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Sets of paths, most of which are all paths but a few.
+//! Sets of paths; most contain all paths except a few.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! What one commit did to one file: which of its lines come from which parent's file, told by contents alone.
+//! What one commit did to one file: which of its lines come from which parent's file, by contents alone.
 //!
-//! A plan needs no lineage, so that plans can be made in any order and at the same time; joined from the first commit
-//! on they give the lineage.
+//! A plan needs no blame, so plans can be made in any order and at the same time; joined from the first commit on they
+//! give the blame.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Which file that a commit took away became the one it added, by git's own rules for one added file.
+//! Which file that a commit removed became the one it added, by git's own rules for one added file.
 
 use std::{cmp::Reverse, collections::HashMap, sync::Arc};
 

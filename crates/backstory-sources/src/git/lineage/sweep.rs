@@ -1,4 +1,4 @@
-//! Lineage of all files at some tips in one pass over the commits, parents first.
+//! Computes the blame of all files at some tips in one pass over the commits, parents first.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

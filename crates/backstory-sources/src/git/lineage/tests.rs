@@ -1,3 +1,5 @@
+//! Tests of blame.
+
 use std::{collections::BTreeMap, process::Command, sync::Arc};
 
 use backstory_model::{

@@ -1,4 +1,4 @@
-//! Lineage of one file at any commit, from its history backwards.
+//! Computes the blame of one file at any commit, from its history backward.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},

@@ -1,3 +1,5 @@
+//! Tests of reading objects.
+
 use super::*;
 use crate::git::fixture::Fixture;
 

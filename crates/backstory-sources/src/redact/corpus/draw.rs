@@ -1,4 +1,4 @@
-//! What is drawn at random.
+//! Random strings for the corpus.
 
 use fastrand::Rng;
 

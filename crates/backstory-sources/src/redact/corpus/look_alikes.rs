@@ -1,4 +1,4 @@
-//! Texts that look as if they held a secret and hold none.
+//! Texts that look as if they contained a secret.
 
 use fastrand::Rng;
 

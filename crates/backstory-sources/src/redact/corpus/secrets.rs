@@ -1,4 +1,4 @@
-//! Secrets as those who give them out describe them. Nothing here comes from the rules.
+//! Secrets as their issuers describe them. Nothing here comes from the rules.
 
 use fastrand::Rng;
 

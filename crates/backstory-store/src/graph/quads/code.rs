@@ -1,4 +1,4 @@
-//! What is of a repository, as quads.
+//! Items of a repository as quads; those of a forge are in the parent module.
 
 use backstory_model::{
     classify,

@@ -1,4 +1,4 @@
-//! Items as quads: the only place that says which facts of an item become which triples.
+//! Items as quads: the only place that says which facts of an item become which quads.
 
 mod code;
 

@@ -1,4 +1,5 @@
-//! How fresh each project is, whether as much is known as its forge lists, and what cannot be read.
+//! The lines of `doctor` on projects: how fresh each is, whether as much is stored as its forge lists, and what cannot
+//! be read.
 
 use backstory_engine::{
     model::sight::Sight,

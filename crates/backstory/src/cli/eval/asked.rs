@@ -1,4 +1,4 @@
-//! Asking the questions, some at a time.
+//! Asks the questions of an evaluation, some at a time.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The snapshot of what was found, and what changed since.
+//! Reads and writes the snapshot of an evaluation, and compares with it.
 
 use std::{
     fs,

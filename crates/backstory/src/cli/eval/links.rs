@@ -1,4 +1,4 @@
-//! How good links are that nobody stated: stated ones are hidden and recovered.
+//! `eval --links`: how many hidden links are recovered, and how many wrongly.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Questions made from the project itself, asked with what answers them and without.
+//! `eval --pairs`: refusals, on questions made from the project itself.
 
 use std::collections::BTreeMap;
 

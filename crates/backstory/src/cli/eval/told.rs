@@ -1,4 +1,4 @@
-//! What a person reads of it.
+//! Prints an evaluation for people.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A commit: what it says, and what sort of change it is by rules and by a language model.
+//! Prints a commit: its message, and its type by rules and by a language model.
 
 use backstory_engine::{
     model::{answer::Provenance, id::NodeId},

@@ -1,4 +1,4 @@
-//! An issue, merge request or discussion for people.
+//! Prints an issue, merge request or discussion for people.
 
 use std::collections::BTreeSet;
 

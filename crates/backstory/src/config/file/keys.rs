@@ -1,4 +1,4 @@
-//! The sections and keys of the file, as they are written.
+//! The sections and keys of the configuration file, as they are written.
 
 use backstory_engine::{embed::Provider, llm, model::score::Profile};
 use serde::Deserialize;

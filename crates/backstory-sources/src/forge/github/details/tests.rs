@@ -1,3 +1,5 @@
+//! Tests of fetching what belongs to issues and pull requests.
+
 use serde_json::json;
 
 use super::{super::listing::listing, *};

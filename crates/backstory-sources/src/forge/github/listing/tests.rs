@@ -1,3 +1,5 @@
+//! Tests of listing issues and pull requests.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of fetching what belongs to issues and merge requests.
+
 use backstory_model::{entity::ItemKind, reference::Forge};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of listing issues and merge requests.
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},

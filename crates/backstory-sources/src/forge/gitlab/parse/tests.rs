@@ -1,3 +1,5 @@
+//! Tests of parsing payloads of GitLab.
+
 use serde_json::json;
 
 use super::*;

@@ -1,6 +1,6 @@
-//! Files of old commits that new commits descend from: found out only as far as their lines turn out to matter.
+//! Files of old commits that new commits descend from: resolved only as far as their lines turn out to matter.
 //!
-//! Most of those lines came through untouched to a tip whose lineage is known, which then tells their origin.
+//! Most of those lines reach a tip whose blame is known without a change; that blame then gives their origin.
 
 use std::{collections::HashSet, sync::Arc};
 
