@@ -169,7 +169,7 @@ fn jobs_of_a_removed_repository_go_with_it() {
     let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
     let now = jiff::Timestamp::now();
     for project in ["acme/other", "acme/shop"] {
-        let job = NewJob { kind: JobKind::Sync, project: project.to_owned(), subject: String::new() };
+        let job = NewJob { kind: JobKind::Sync, project: project.to_owned(), subject: None };
         ledger.queue_job(&job, now, now).unwrap();
     }
     drop(ledger);

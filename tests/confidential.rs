@@ -68,8 +68,16 @@ impl<'a> Client<'a> {
     }
 
     async fn ask(&self, operation: Option<&str>, query: &str, variables: &Value) -> Value {
-        let body = json!({ "query": query, "operationName": operation, "variables": variables });
-        let mut request = self.http.post(format!("{}/graphql", self.server.url)).json(&body);
+        self.post("/graphql", &json!({ "query": query, "operationName": operation, "variables": variables })).await
+    }
+
+    /// The answer to a request of a use case.
+    async fn answer(&self, use_case: &str, request: &Value) -> Value {
+        self.post(&format!("/api/v1/{use_case}"), request).await
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Value {
+        let mut request = self.http.post(format!("{}{path}", self.server.url)).json(body);
         if let Some(token) = self.token {
             request = request.bearer_auth(token);
         }

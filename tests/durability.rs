@@ -313,7 +313,7 @@ fn a_clock_that_went_back_does_not_stop_the_schedule() {
     let sandbox = Sandbox::synced(&forge);
     let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
     let later = Timestamp::now() + SignedDuration::from_hours(24 * 365);
-    let sync = NewJob { kind: JobKind::Sync, project: "acme/shop".to_owned(), subject: String::new() };
+    let sync = NewJob { kind: JobKind::Sync, project: "acme/shop".to_owned(), subject: None };
     ledger.queue_job(&sync, later, later).unwrap();
     drop(ledger);
     let config = fs::read_to_string(sandbox.path().join("backstory.toml")).unwrap();

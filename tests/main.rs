@@ -1,6 +1,7 @@
 //! Tests through the public surface.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod api;
 mod ask;
 mod ask_model;
 mod ask_projects;

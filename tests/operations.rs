@@ -82,7 +82,7 @@ fn metrics_tell_what_an_operator_watches() {
     let server = sandbox.serve();
     sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
     crate::support::eventually("the sync", || {
-        sandbox.run(&["jobs", "list", "--json"]).ok().json()[0]["status"] == "SUCCEEDED"
+        sandbox.run(&["jobs", "list", "--json"]).ok().json()[0]["status"] == "succeeded"
     });
     let (status, text) = get(&server, "/metrics");
     assert_eq!(status, 200, "{text}");

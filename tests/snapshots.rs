@@ -4,12 +4,13 @@ use backstory_engine::{
     Scope,
     error::ErrorKind,
     ledger::{Branches, Ledger, Snapshot, SnapshotStats, SnapshotStatus},
+    snapshot::{MAX_COMPARED, SnapshotReport},
 };
 use expect_test::expect;
 
 use crate::support::{Indexed, Origin, Sandbox, settings};
 
-fn ids(list: &[Snapshot]) -> Vec<String> {
+fn ids(list: &[SnapshotReport]) -> Vec<String> {
     list.iter().map(|of| of.id.clone()).collect()
 }
 
@@ -21,9 +22,9 @@ async fn a_sync_that_changes_something_puts_a_state_on_record() {
     let list = indexed.engine.snapshots().await.unwrap();
     assert_eq!(list.recorded.len(), 1);
     let one = list.recorded[0].clone();
-    assert_eq!((one.id.as_str(), one.status, one.pinned), (list.current.id.as_str(), SnapshotStatus::Completed, false));
-    assert_eq!(one.commits.values().collect::<Vec<_>>(), [&first.to_string()]);
-    assert_eq!((one.stats.documents, one.stats.embedded), (list.current.coverage.documents, 0));
+    assert_eq!((one.id.as_str(), one.status, one.pinned), (list.current.as_str(), SnapshotStatus::Completed, false));
+    assert_eq!(one.commits.iter().map(|of| &of.sha).collect::<Vec<_>>(), [&first.to_string()]);
+    assert_eq!((one.stats.documents, one.stats.embedded), (indexed.engine.coverage().documents, 0));
     // Nothing new, nothing on record.
     indexed.sync().await;
     assert_eq!(indexed.engine.snapshots().await.unwrap().recorded, list.recorded);
@@ -36,9 +37,9 @@ async fn a_sync_that_changes_something_puts_a_state_on_record() {
     let task = indexed.engine.start_embed().unwrap();
     indexed.end_of(&task).await.unwrap();
     let embedded = indexed.engine.snapshots().await.unwrap();
-    assert_ne!(embedded.current.id, one.id);
+    assert_ne!(embedded.current, one.id);
     assert_eq!(embedded.recorded.len(), 2);
-    let compared = indexed.engine.compare_snapshots(&one.id, &embedded.current.id).await.unwrap();
+    let compared = indexed.engine.compare_snapshots(&one.id, &embedded.current, 0).await.unwrap();
     assert_eq!((compared.added.count, compared.removed.count, compared.changed.count), (0, 0, 0));
     assert_eq!(compared.unchanged, one.stats.documents);
 }
@@ -60,16 +61,17 @@ async fn old_states_go_and_pinned_ones_stay() {
     let kept = |ids: &[String]| all.iter().map(|id| ids.contains(id)).collect::<Vec<_>>();
     let recorded = indexed.engine.snapshots().await.unwrap().recorded;
     assert_eq!(kept(&ids(&recorded)), [true, false, false, true, true, true]);
-    let compared = indexed.engine.compare_snapshots(&all[3], &all[5]).await.unwrap();
+    let compared = indexed.engine.compare_snapshots(&all[3], &all[5], 1).await.unwrap();
     assert_eq!((compared.added.count, compared.removed.count, compared.changed.count), (2, 0, 1));
     assert_eq!(compared.changed.documents, ["acme/tool:src/b.rs#b"]);
-    let back = indexed.engine.compare_snapshots(&all[5], &first).await.unwrap();
+    assert_eq!(compared.added.documents.len(), 1, "as many as were asked for");
+    let back = indexed.engine.compare_snapshots(&all[5], &first, MAX_COMPARED).await.unwrap();
     assert!(back.removed.documents.contains(&"acme/tool:src/b.rs".to_owned()), "{back:?}");
     assert_eq!(back.added.count, 0);
     indexed.engine.pin_snapshot(&first, false).await.unwrap();
     assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), [first.as_str()]);
     assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), Vec::<String>::new());
-    let gone = indexed.engine.compare_snapshots(&first, &all[5]).await.unwrap_err();
+    let gone = indexed.engine.compare_snapshots(&first, &all[5], 0).await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);
     assert_eq!(indexed.engine.snapshot("zz").await.unwrap_err().kind, ErrorKind::Invalid);
 }

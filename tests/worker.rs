@@ -66,7 +66,7 @@ fn jobs(sandbox: &Sandbox) -> Vec<Value> {
 
 /// Kind, subject and status of every job, oldest first.
 fn told(sandbox: &Sandbox) -> Vec<String> {
-    let word = |job: &Value, key: &str| job[key].as_str().unwrap_or("-").to_lowercase();
+    let word = |job: &Value, key: &str| job[key].as_str().unwrap_or("-").to_owned();
     let line = |job: &Value| format!("{} {} {}", word(job, "kind"), word(job, "subject"), word(job, "status"));
     jobs(sandbox).iter().rev().map(line).collect()
 }
@@ -162,7 +162,7 @@ fn a_webhook_tells_that_something_becomes_confidential() {
     forge.set_confidential("acme/shop#7", true);
     told(7, "one");
     eventually("the confidential issue", || sandbox.run(&["show", "acme/shop#7"]).code == 0);
-    eventually("the end of the first", || jobs(&sandbox).iter().all(|job| job["status"] == "SUCCEEDED"));
+    eventually("the end of the first", || jobs(&sandbox).iter().all(|job| job["status"] == "succeeded"));
     assert_eq!(seen(), [true, false, false]);
     // then where all may,
     forge.discuss("acme/shop#2", "mallorquin", "The kangaroo plan is to dual write.");
@@ -176,7 +176,7 @@ fn a_webhook_tells_that_something_becomes_confidential() {
     forge.set_confidential("acme/shop#7", false);
     told(7, "four");
     eventually("the issue", || seen() == [false, true, true]);
-    eventually("the end of the jobs", || jobs(&sandbox).iter().all(|job| job["status"] == "SUCCEEDED"));
+    eventually("the end of the jobs", || jobs(&sandbox).iter().all(|job| job["status"] == "succeeded"));
     assert_eq!(digest(&sandbox), digest(&keeping()));
 }
 
@@ -253,7 +253,7 @@ fn the_schedule_begins_with_a_sync_and_queues_the_rest() {
     let wait = at(&jobs[0], "due_at").duration_since(at(&jobs[2], "started_at"));
     assert_eq!(wait.as_mins(), 10);
     // A job that waits can be cancelled, and is not done; the schedule puts the next one into the queue.
-    let id = jobs[1]["id"].as_str().unwrap();
+    let id = &jobs[1]["id"].to_string();
     assert_eq!(sandbox.run(&["jobs", "cancel", id]).ok().stdout, format!("Job {id} is cancelled\n"));
     let error = sandbox.run(&["jobs", "cancel", id]);
     assert!(error.error(1).contains("is cancelled"), "{error:?}");
@@ -299,7 +299,7 @@ fn a_job_at_work_can_be_stopped() {
     forge.hold();
     sandbox.run(&["jobs", "start", "sync", "acme/shop"]).ok();
     eventually("the forge being asked", || forge.was_asked());
-    let id = jobs(&sandbox)[0]["id"].as_str().unwrap().to_owned();
+    let id = jobs(&sandbox)[0]["id"].to_string();
     sandbox.run(&["jobs", "cancel", &id]).ok();
     forge.release();
     assert_eq!(told(&sandbox), ["sync - cancelled"]);

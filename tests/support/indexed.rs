@@ -169,7 +169,7 @@ impl Indexed {
         async move {
             let report = self.engine.check().await.unwrap();
             let broken: Vec<_> = report.findings.iter().filter(|finding| !finding.problems.is_empty()).collect();
-            assert!(report.ok(), "{at}: {broken:#?}");
+            assert!(report.ok, "{at}: {broken:#?}");
         }
     }
 

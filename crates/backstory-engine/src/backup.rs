@@ -8,10 +8,12 @@ use std::{
 
 use backstory_store::ledger::Ledger;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine, LEDGER,
     error::{Error, ErrorKind, Result},
+    use_case::{Scope, UseCase, Weight},
 };
 
 /// Directory of copies, in the data directory.
@@ -22,7 +24,7 @@ const BEFORE: &str = "ledger.before-restore.sqlite";
 pub(crate) const RESTORED: &str = "restored";
 
 /// A copy of the ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backup {
     /// The file, in the data directory.
     pub path: PathBuf,
@@ -30,6 +32,21 @@ pub struct Backup {
     pub bytes: u64,
     /// The newest change that is in it, or one before.
     pub ledger_seq: u64,
+}
+
+/// Writes a copy of the ledger into the data directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupRequest {}
+
+impl UseCase for BackupRequest {
+    const NAME: &'static str = "backup";
+    const SCOPE: Scope = Scope::Admin;
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Backup;
+
+    async fn run(self, engine: &Engine) -> Result<Backup> {
+        engine.backup().await
+    }
 }
 
 impl Engine {

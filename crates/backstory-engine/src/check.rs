@@ -16,7 +16,14 @@ use backstory_store::{
     ledger::{Ledger, Quarantined, StoredLineage},
 };
 
-use crate::{Engine, error::Result, read::ledger_key};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Engine,
+    error::Result,
+    read::ledger_key,
+    use_case::{UseCase, Weight},
+};
 
 /// Most problems named for one rule.
 const NAMED: usize = 10;
@@ -28,7 +35,7 @@ const BATCH: usize = 1000;
 const THREAD_BATCH: usize = 100;
 
 /// A rule and what breaks it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What must hold, as a sentence.
     pub rule: String,
@@ -37,8 +44,10 @@ pub struct Finding {
 }
 
 /// What a check found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
+    /// Whether every rule holds.
+    pub ok: bool,
     /// Every rule.
     pub findings: Vec<Finding>,
     /// The graph's canonical digest.
@@ -47,10 +56,41 @@ pub struct CheckReport {
     pub quads: u64,
 }
 
-impl CheckReport {
-    /// Whether every rule holds.
-    pub fn ok(&self) -> bool {
-        self.findings.iter().all(|finding| finding.problems.is_empty())
+/// Checks every rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRequest {}
+
+/// What the graph says, in short: equal graphs have equal digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphDigest {
+    /// 64 hex digits.
+    pub digest: String,
+    /// How many statements it covers.
+    pub quads: u64,
+}
+
+/// Computes the graph's digest, for which it reads the whole graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DigestRequest {}
+
+impl UseCase for CheckRequest {
+    const NAME: &'static str = "check";
+    const WEIGHT: Weight = Weight::Long;
+    type Answer = CheckReport;
+
+    async fn run(self, engine: &Engine) -> Result<CheckReport> {
+        engine.check().await
+    }
+}
+
+impl UseCase for DigestRequest {
+    const NAME: &'static str = "digest";
+    const WEIGHT: Weight = Weight::Long;
+    type Answer = GraphDigest;
+
+    async fn run(self, engine: &Engine) -> Result<GraphDigest> {
+        let (digest, quads) = engine.digest().await?;
+        Ok(GraphDigest { digest, quads })
     }
 }
 
@@ -124,7 +164,8 @@ impl Engine {
         add("what language models wrote is in the graph as the ledger has it", self.wrong_written().await?);
         add("both projections have applied every change", self.lag().await?);
         let (digest, quads) = self.digest().await?;
-        Ok(CheckReport { findings, digest, quads })
+        let ok = findings.iter().all(|finding| finding.problems.is_empty());
+        Ok(CheckReport { ok, findings, digest, quads })
     }
 
     /// The graph's canonical digest, and how many statements it covers.

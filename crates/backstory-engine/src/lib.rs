@@ -68,6 +68,7 @@ pub use backstory_model as model;
 pub use backstory_sources as sources;
 pub use backstory_store::{graph, guard, index, ledger};
 pub use embedding::EmbedRequest;
+pub use links::MeasureLinks;
 pub use rebuild::{Projection, RebuildRequest};
 pub use sync::{Part, Scope, SyncRequest};
 

@@ -18,10 +18,12 @@ use backstory_store::{
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
+    use_case::{Scope, UseCase, Weight},
 };
 
 /// States that are kept unless configured otherwise, besides those that are pinned.
@@ -47,16 +49,53 @@ pub struct State {
 }
 
 /// The states on record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshots {
-    /// What the index holds now.
-    pub current: State,
+    /// Id of what the index holds now.
+    pub current: String,
     /// Newest first. The current one is not among them while vectors are being made.
-    pub recorded: Vec<Snapshot>,
+    pub recorded: Vec<SnapshotReport>,
+}
+
+/// A state on record, without its list of documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotReport {
+    /// Its id, which depends on what it holds alone.
+    pub id: String,
+    /// When it was reached first.
+    pub created_at: Timestamp,
+    /// How the work ended that reached it.
+    pub status: SnapshotStatus,
+    /// Whether it is what the index holds now.
+    pub current: bool,
+    /// Whether it is kept until it is unpinned.
+    pub pinned: bool,
+    /// Name of the embedding model.
+    pub model: String,
+    /// The indexed commit of each repository.
+    pub commits: Vec<SnapshotCommit>,
+    /// How much there is.
+    #[serde(flatten)]
+    pub stats: SnapshotStats,
+    /// The ledger's newest change that is in it.
+    pub ledger_seq: u64,
+    /// Bytes that the list of its documents takes in the ledger.
+    pub contents_bytes: u64,
+    /// Why the work failed.
+    pub last_error: Option<String>,
+}
+
+/// The indexed commit of a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotCommit {
+    /// Full path of its project.
+    pub project: String,
+    /// Object name.
+    pub sha: String,
 }
 
 /// How one state differs from another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Id of the first.
     pub from: String,
@@ -73,18 +112,120 @@ pub struct Comparison {
 }
 
 /// Documents that differ in one way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// How many.
     pub count: u64,
-    /// Their references, in order; the first [`MAX_COMPARED`].
+    /// References of the first ones, in order.
     pub documents: Vec<String>,
 }
 
+/// Lists the states on record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListSnapshots {}
+
+/// Looks at one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GetSnapshot {
+    /// Its id, or at least four of its first digits.
+    pub id: String,
+}
+
+/// Pins a state, so that its record is kept, or unpins it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinSnapshot {
+    /// Its id, or at least four of its first digits.
+    pub id: String,
+    /// Whether to pin it.
+    pub pinned: bool,
+}
+
+/// Compares two states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareSnapshots {
+    /// Id of the first, or at least four of its first digits.
+    pub from: String,
+    /// Id of the second, or at least four of its first digits.
+    pub to: String,
+    /// Most documents of each kind that are named, at most [`MAX_COMPARED`].
+    pub limit: usize,
+}
+
+/// Removes the records that need not be kept, as each sync does; their ids.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PruneSnapshots {}
+
+impl UseCase for ListSnapshots {
+    const NAME: &'static str = "snapshots";
+    type Answer = Snapshots;
+
+    async fn run(self, engine: &Engine) -> Result<Snapshots> {
+        engine.snapshots().await
+    }
+}
+
+impl UseCase for GetSnapshot {
+    const NAME: &'static str = "snapshot";
+    type Answer = SnapshotReport;
+
+    async fn run(self, engine: &Engine) -> Result<SnapshotReport> {
+        engine.snapshot(&self.id).await
+    }
+}
+
+impl UseCase for PinSnapshot {
+    const NAME: &'static str = "pin-snapshot";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = SnapshotReport;
+
+    async fn run(self, engine: &Engine) -> Result<SnapshotReport> {
+        engine.pin_snapshot(&self.id, self.pinned).await
+    }
+}
+
+impl UseCase for CompareSnapshots {
+    const NAME: &'static str = "compare-snapshots";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Comparison;
+
+    async fn run(self, engine: &Engine) -> Result<Comparison> {
+        engine.compare_snapshots(&self.from, &self.to, self.limit).await
+    }
+}
+
+impl UseCase for PruneSnapshots {
+    const NAME: &'static str = "prune-snapshots";
+    const SCOPE: Scope = Scope::Admin;
+    type Answer = Vec<String>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<String>> {
+        engine.prune_snapshots().await
+    }
+}
+
+impl SnapshotReport {
+    fn of(snapshot: Snapshot, current: &str) -> Self {
+        let commit = |(project, sha)| SnapshotCommit { project, sha };
+        Self {
+            current: snapshot.id == current,
+            id: snapshot.id,
+            created_at: snapshot.created_at,
+            status: snapshot.status,
+            pinned: snapshot.pinned,
+            model: snapshot.model,
+            commits: snapshot.commits.into_iter().map(commit).collect(),
+            stats: snapshot.stats,
+            ledger_seq: snapshot.ledger_seq,
+            contents_bytes: snapshot.contents_bytes,
+            last_error: snapshot.last_error,
+        }
+    }
+}
+
 impl Difference {
-    fn add(&mut self, id: &str) {
+    fn add(&mut self, id: &str, limit: usize) {
         self.count += 1;
-        if self.documents.len() < MAX_COMPARED {
+        if self.documents.len() < limit {
             self.documents.push(id.to_owned());
         }
     }
@@ -187,17 +328,22 @@ impl Engine {
     /// The ledger cannot be read.
     pub async fn snapshots(&self) -> Result<Snapshots> {
         let engine = self.clone();
-        self.blocking(move || Ok(Snapshots { current: engine.state_now()?, recorded: engine.ledger().snapshots()? }))
-            .await
+        self.blocking(move || {
+            let current = engine.state_now()?.id;
+            let recorded = engine.ledger().snapshots()?;
+            let recorded = recorded.into_iter().map(|known| SnapshotReport::of(known, &current)).collect();
+            Ok(Snapshots { current, recorded })
+        })
+        .await
     }
 
     /// A state by its id, or by at least four of its first digits.
     ///
     /// # Errors
     /// There is none, or several.
-    pub async fn snapshot(&self, id: &str) -> Result<Snapshot> {
+    pub async fn snapshot(&self, id: &str) -> Result<SnapshotReport> {
         let (engine, id) = (self.clone(), id.to_owned());
-        self.blocking(move || engine.snapshot_now(&id)).await
+        self.blocking(move || Ok(SnapshotReport::of(engine.snapshot_now(&id)?, &engine.state_now()?.id))).await
     }
 
     fn snapshot_now(&self, id: &str) -> Result<Snapshot> {
@@ -225,12 +371,12 @@ impl Engine {
     ///
     /// # Errors
     /// There is none of that id.
-    pub async fn pin_snapshot(&self, id: &str, pinned: bool) -> Result<Snapshot> {
+    pub async fn pin_snapshot(&self, id: &str, pinned: bool) -> Result<SnapshotReport> {
         let (engine, id) = (self.clone(), id.to_owned());
         self.blocking(move || {
             let found = engine.snapshot_now(&id)?;
             engine.ledger().pin_snapshot(&found.id, pinned)?;
-            Ok(Snapshot { pinned, ..found })
+            Ok(SnapshotReport::of(Snapshot { pinned, ..found }, &engine.state_now()?.id))
         })
         .await
     }
@@ -263,11 +409,14 @@ impl Engine {
         Ok(gone)
     }
 
-    /// How one state differs from another.
+    /// How one state differs from another, naming at most `limit` documents of each kind.
     ///
     /// # Errors
-    /// One of them is not on record.
-    pub async fn compare_snapshots(&self, from: &str, to: &str) -> Result<Comparison> {
+    /// One of them is not on record, or the limit is above [`MAX_COMPARED`].
+    pub async fn compare_snapshots(&self, from: &str, to: &str, limit: usize) -> Result<Comparison> {
+        if limit > MAX_COMPARED {
+            return Err(Error::invalid(format!("{limit} names were asked for; it must be 0 to {MAX_COMPARED}")));
+        }
         let (engine, from, to) = (self.clone(), from.to_owned(), to.to_owned());
         self.blocking(move || {
             let (from, to) = (engine.snapshot_now(&from)?.id, engine.snapshot_now(&to)?.id);
@@ -276,14 +425,14 @@ impl Engine {
                 engine.ledger().snapshot_documents(id)?.ok_or_else(gone)
             };
             let (old, new) = (documents(&from)?, documents(&to)?);
-            Ok(Comparison { from, to, ..compared(&old, &new) })
+            Ok(Comparison { from, to, ..compared(&old, &new, limit) })
         })
         .await
     }
 }
 
 /// Walks along both lists, which are ordered by id.
-fn compared(old: &[(String, Imprint)], new: &[(String, Imprint)]) -> Comparison {
+fn compared(old: &[(String, Imprint)], new: &[(String, Imprint)], limit: usize) -> Comparison {
     let mut of = Comparison::default();
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     loop {
@@ -291,14 +440,14 @@ fn compared(old: &[(String, Imprint)], new: &[(String, Imprint)]) -> Comparison 
             (None, None) => return of,
             (Some((a, _)), Some((b, _))) if a == b => {
                 let same = old.next().map(|of| of.1) == new.next().map(|of| of.1);
-                if same { of.unchanged += 1 } else { of.changed.add(a) }
+                if same { of.unchanged += 1 } else { of.changed.add(a, limit) }
             }
             (Some((a, _)), b) if b.is_none_or(|(b, _)| a < b) => {
-                of.removed.add(a);
+                of.removed.add(a, limit);
                 old.next();
             }
             (_, Some((b, _))) => {
-                of.added.add(b);
+                of.added.add(b, limit);
                 new.next();
             }
             (Some(_), None) => return of,

@@ -8,22 +8,23 @@
 //! somebody waits for. When both have read the same, the ledger keeps what was written last; the next sync reads again
 //! whatever changed in the minute before it was read, so an older response does not stay.
 
+mod queue;
+
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use backstory_model::{
-    id::{NodeId, ThreadId, ThreadKind},
-    text::echo,
-};
+use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::{SignedDuration, Timestamp};
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
+
+pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
 
 use crate::{
     Engine,
@@ -83,56 +84,6 @@ impl Engine {
         tokio::try_join!(self.whole_projects(&mut stop), self.single_threads(&mut single_stop)).map(|_| ())
     }
 
-    /// Puts a job into the queue; the job that waits there now.
-    ///
-    /// # Errors
-    /// The project is not known.
-    pub async fn queue_job(&self, kind: JobKind, project: &str) -> Result<Job> {
-        if !self.known_projects().await?.contains(project) {
-            return Err(Error::invalid(format!(
-                "{} is not known; 'backstory repos' and the configuration name those that are",
-                echo(project)
-            )));
-        }
-        let new = NewJob { kind, project: project.to_owned(), subject: String::new() };
-        let now = Timestamp::now();
-        let job = self
-            .ledger_step(move |ledger| {
-                let id = ledger.queue_job(&new, now, now)?;
-                ledger.job(id)
-            })
-            .await?;
-        self.0.work.waiting.notify_waiters();
-        job.ok_or_else(|| Error::internal("a job that was just queued is not there"))
-    }
-
-    /// Cancels a job that waits, or stops it if it reads a whole project; what it has read is kept.
-    ///
-    /// # Errors
-    /// There is no such job, or it has ended, or cannot be stopped.
-    pub async fn cancel_job(&self, id: i64) -> Result<Job> {
-        let cancelled = self.ledger_step(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
-        if !cancelled {
-            let job = self.job(id).await?;
-            let task = self.task_of(id);
-            match (job.status, task) {
-                (JobStatus::Running, Some(task)) => {
-                    self.ledger_step(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
-                        .await?;
-                    self.tasks().stop(task);
-                }
-                (status, _) => {
-                    let message = format!(
-                        "job {id} is {}; only one that waits or reads a whole project can be cancelled",
-                        status.as_str()
-                    );
-                    return Err(Error::new(ErrorKind::Conflict, message));
-                }
-            }
-        }
-        self.job(id).await
-    }
-
     /// Stops a task; what it has committed is kept. One that has ended stays as it is.
     ///
     /// # Errors
@@ -157,30 +108,6 @@ impl Engine {
         // The sender lives until the task has ended.
         let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
         ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))
-    }
-
-    /// A job.
-    ///
-    /// # Errors
-    /// There is none with that number.
-    pub async fn job(&self, id: i64) -> Result<Job> {
-        let job = self.ledger_step(move |ledger| ledger.job(id)).await?;
-        job.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
-        })
-    }
-
-    /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
-        self.ledger_step(move |ledger| ledger.jobs(status, before, limit)).await
-    }
-
-    /// The task that does a job now, if it reads a whole project.
-    pub fn task_of_job(&self, id: i64) -> Option<Task> {
-        self.task(self.task_of(id)?)
     }
 
     fn task_of(&self, job: i64) -> Option<u64> {
@@ -245,9 +172,9 @@ impl Engine {
 /// What must be done about a change.
 fn job_for(changed: Changed) -> NewJob {
     match changed {
-        Changed::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: String::new() },
+        Changed::Repository { project } => NewJob { kind: JobKind::Sync, project, subject: None },
         Changed::Thread { project, kind, iid } => {
-            NewJob { kind: JobKind::Refetch, project, subject: format!("{}{iid}", kind.sigil()) }
+            NewJob { kind: JobKind::Refetch, project, subject: Some(format!("{}{iid}", kind.sigil())) }
         }
     }
 }
@@ -393,7 +320,7 @@ impl Engine {
                         None if kind == JobKind::Sync => now,
                         None => next,
                     };
-                    let new = NewJob { kind, project: project.clone(), subject: String::new() };
+                    let new = NewJob { kind, project: project.clone(), subject: None };
                     ledger.queue_job(&new, due_at, now)?;
                 }
             }
@@ -413,7 +340,7 @@ fn together(due: Vec<Job>) -> Vec<Job> {
 }
 
 fn thread(job: &NewJob) -> Option<ThreadId> {
-    match format!("{}{}", job.project, job.subject).parse() {
+    match format!("{}{}", job.project, job.subject.as_deref()?).parse() {
         Ok(NodeId::Thread(thread)) => Some(thread),
         _ => None,
     }

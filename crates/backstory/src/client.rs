@@ -53,33 +53,6 @@ struct Opening {
     refusal: RefCell<Option<Failure>>,
 }
 
-/// What is executed: the only operation of a document, or the one with a name.
-#[derive(Clone, Copy)]
-pub(crate) struct Operation<'a> {
-    document: &'a str,
-    name: Option<&'a str>,
-}
-
-impl<'a> Operation<'a> {
-    /// One of several of a document.
-    pub(crate) const fn named(document: &'a str, name: &'a str) -> Self {
-        Self { document, name: Some(name) }
-    }
-}
-
-impl Operation<'_> {
-    fn is_mutation(self) -> bool {
-        let is_this = |rest: &str| self.name.is_none_or(|name| rest.trim_start().starts_with(name));
-        self.document.lines().any(|line| line.strip_prefix("mutation").is_some_and(is_this))
-    }
-}
-
-impl<'a> From<&'a str> for Operation<'a> {
-    fn from(document: &'a str) -> Self {
-        Self { document, name: None }
-    }
-}
-
 /// Another process that executes operations.
 #[derive(Clone)]
 pub(crate) struct Remote {
@@ -230,30 +203,27 @@ impl Client {
         Ok(())
     }
 
-    /// Executes an operation. If the command that was asked has ended, this process opens the stores, or asks the next one.
+    /// Executes the operation of a document. If the command that was asked has ended, this process opens the stores, or
+    /// asks the next one.
     ///
     /// # Errors
     /// The operation failed.
-    pub(crate) async fn run<'a, T: DeserializeOwned>(
-        &self,
-        operation: impl Into<Operation<'a>>,
-        variables: Value,
-    ) -> Result<T> {
-        let operation = operation.into();
+    pub(crate) async fn run<T: DeserializeOwned>(&self, document: &str, variables: Value) -> Result<T> {
+        let is_mutation = document.lines().any(|line| line.starts_with("mutation"));
         let mut moves = 0;
         loop {
             let place = self.place.borrow().clone();
             let remote = match place {
                 Place::Here(schemas, engine) => {
-                    return answer_here(&schemas, &engine, operation, variables).await?.read();
+                    return answer_here(&schemas, &engine, document, variables).await?.read();
                 }
                 Place::There(remote) => remote,
             };
-            let Unanswered { failure, gone } = match remote.ask(operation, &variables).await {
+            let Unanswered { failure, gone } = match remote.ask(document, &variables).await {
                 Ok(answer) => return answer.read(),
                 Err(unanswered) => unanswered,
             };
-            self.move_on(&remote, failure, gone, !operation.is_mutation(), &mut moves).await?;
+            self.move_on(&remote, failure, gone, !is_mutation, &mut moves).await?;
         }
     }
 }
@@ -310,11 +280,10 @@ async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> 
     Ok(answer?)
 }
 
-/// Executes an operation; once more, if a projection proved damaged and was made anew.
-async fn answer_here(schemas: &Schemas, engine: &Engine, operation: Operation<'_>, variables: Value) -> Result<Answer> {
+/// Executes a document; once more, if a projection proved damaged and was made anew.
+async fn answer_here(schemas: &Schemas, engine: &Engine, document: &str, variables: Value) -> Result<Answer> {
     let execute = || async {
-        let mut request = Request::new(operation.document).variables(Variables::from_json(variables.clone()));
-        request.operation_name = operation.name.map(str::to_owned);
+        let request = Request::new(document).variables(Variables::from_json(variables.clone()));
         schemas.execute(Sight::Confidential, request).await
     };
     let known = engine.mended().len();
@@ -391,9 +360,8 @@ impl Remote {
         Ok(Self { http, server })
     }
 
-    async fn ask(&self, operation: Operation<'_>, variables: &Value) -> std::result::Result<Answer, Unanswered> {
-        let Operation { document, name } = operation;
-        let body = json!({ "query": document, "operationName": name, "variables": variables });
+    async fn ask(&self, document: &str, variables: &Value) -> std::result::Result<Answer, Unanswered> {
+        let body = json!({ "query": document, "variables": variables });
         let response = self.post("/graphql", &body).await?;
         response.json().await.map_err(|error| self.unanswered(&error))
     }

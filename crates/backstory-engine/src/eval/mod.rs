@@ -19,13 +19,16 @@ use backstory_model::{
     score::Profile,
     text::echo,
 };
+use serde::{Deserialize, Serialize};
 
+pub use self::pairs::PairRequest;
 use self::ranked::Found;
 use crate::{
     Engine,
     ask::AskRequest,
     error::{Error, Result},
     search::{MAX_LIMIT, Mode},
+    use_case::{UseCase, Weight},
 };
 
 /// Most questions that are asked at once.
@@ -36,7 +39,7 @@ pub const DEFAULT_DEPTH: usize = 50;
 pub const MAX_DEPTH: usize = MAX_LIMIT;
 
 /// What to ask.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvaluationRequest {
     /// Full path of the project that the questions are about; may be absent where there is only one.
     pub project: Option<String>,
@@ -49,12 +52,12 @@ pub struct EvaluationRequest {
 }
 
 /// What was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// Full path of the project.
     pub project: String,
     /// The index that was asked.
-    pub state: IndexState,
+    pub index: IndexState,
     /// What the reader must know, each once.
     pub warnings: Vec<String>,
     /// For each question, in their order.
@@ -62,7 +65,7 @@ pub struct Evaluation {
 }
 
 /// What was found for a question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluated {
     /// Expected sources that are not in the index: nothing can find them.
     pub unknown: Vec<String>,
@@ -70,6 +73,16 @@ pub struct Evaluated {
     pub refused: bool,
     /// What each leg found, with the first [`TOP`] results.
     pub legs: BTreeMap<Leg, Answer>,
+}
+
+impl UseCase for EvaluationRequest {
+    const NAME: &'static str = "evaluate";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Evaluation;
+
+    async fn run(self, engine: &Engine) -> Result<Evaluation> {
+        engine.evaluate(self).await
+    }
 }
 
 impl Engine {
@@ -96,8 +109,8 @@ impl Engine {
             let unknown = self.unknown(&question.gold, sources).await?;
             questions.push(Evaluated { unknown, refused, legs });
         }
-        let state = self.index_state();
-        Ok(Evaluation { project, state, warnings: warnings.into_iter().collect(), questions })
+        let index = self.index_state();
+        Ok(Evaluation { project, index, warnings: warnings.into_iter().collect(), questions })
     }
 
     async fn leg(

@@ -10,10 +10,12 @@ use backstory_model::{
     id::{NodeId, ThreadId},
 };
 use backstory_store::graph::Direction;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
     error::{Error, Result},
+    use_case::{UseCase, Weight},
 };
 
 /// What the drawing of questions begins with.
@@ -24,6 +26,25 @@ const MAX_SOURCES: usize = 20_000;
 const MAX_WITH_IDENTIFIER: usize = 20;
 /// How many more questions are made than wanted, as some have answers elsewhere.
 const SPARE: usize = 2;
+
+/// Makes questions from a project, each with what answers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairRequest {
+    /// Full path of the project; may be absent where there is only one.
+    pub project: Option<String>,
+    /// Most questions, 1 to [`MAX_PAIRS`].
+    pub count: usize,
+}
+
+impl UseCase for PairRequest {
+    const NAME: &'static str = "question-pairs";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Vec<Pair>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<Pair>> {
+        engine.question_pairs(self.project.as_deref(), self.count).await
+    }
+}
 
 impl Engine {
     /// At most `count` questions about a project, the same every time, each with the issues, merge requests and commits

@@ -7,11 +7,34 @@ use backstory_model::{
     link::{Corpus, Found, Link, LinkReport, Recovered},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::material::Stated;
-use crate::{Engine, error::Result};
+use crate::{
+    Engine,
+    error::Result,
+    use_case::{UseCase, Weight},
+};
 
 /// Of five merged requests so many are measured, the latest; those before are what weights were learned from.
 const MEASURED: usize = 2;
+
+/// Measures inferred links by hiding stated ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureLinks {
+    /// Full path of the project; may be absent where there is only one.
+    pub project: Option<String>,
+}
+
+impl UseCase for MeasureLinks {
+    const NAME: &'static str = "measure-links";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = LinkReport;
+
+    async fn run(self, engine: &Engine) -> Result<LinkReport> {
+        engine.measure_links(self.project.as_deref()).await
+    }
+}
 
 impl Engine {
     /// Hides the stated links of the latest two fifths of a project's merged requests and measures what is recovered.

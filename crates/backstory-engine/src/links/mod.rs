@@ -15,6 +15,8 @@ use backstory_model::{
 };
 use backstory_store::graph::{Graph, InferredLink};
 
+pub use measured::MeasureLinks;
+
 use crate::{Engine, error::Result};
 
 /// Parts into which confidence is divided: more would pretend to know more.

@@ -58,13 +58,14 @@ impl Leg {
 }
 
 /// A question whose answer is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// What it is called in reports; unique in a file.
     pub id: String,
     /// The question itself.
     pub question: String,
     /// What sort of question: `why`, `who`.
+    #[serde(default)]
     pub kind: String,
     /// The sources that answer it, as they stand in the file; none if nothing does.
     pub gold: Vec<String>,

@@ -66,7 +66,7 @@ pub struct PairSource {
 }
 
 /// A question with what answers it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// What it is made from.
     pub kind: PairKind,

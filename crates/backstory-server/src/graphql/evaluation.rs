@@ -218,7 +218,7 @@ pub(super) async fn evaluate(
         depth: depth.map_or(DEFAULT_DEPTH, |depth| usize::try_from(depth).unwrap_or(0)),
     };
     let found = loaders::engine(ctx)?.evaluate(request).await?;
-    let model::IndexState { documents, embedded, model, ranking } = found.state;
+    let model::IndexState { documents, embedded, model, ranking } = found.index;
     Ok(Evaluation {
         project: found.project,
         index: EvaluatedIndex { documents, embedded, model, ranking },

@@ -8,7 +8,7 @@ use super::{
     names::{JobKind, JobStatus},
     page,
     scalar::DateTime,
-    task::{self, Task},
+    task::Task,
 };
 
 /// A job of the queue, or one that was done.
@@ -53,12 +53,11 @@ impl Job {
 
 impl From<ledger::Job> for Job {
     fn from(job: ledger::Job) -> Self {
-        let ended_well = job.status == ledger::JobStatus::Succeeded;
         Self {
             id: job.id.to_string().into(),
             kind: job.job.kind.into(),
             project: job.job.project,
-            subject: Some(job.job.subject).filter(|subject| !subject.is_empty()),
+            subject: job.job.subject,
             status: job.status.into(),
             attempts: job.attempts,
             queued_at: job.queued_at.into(),
@@ -66,7 +65,7 @@ impl From<ledger::Job> for Job {
             started_at: job.started_at.map(DateTime::from),
             finished_at: job.finished_at.map(DateTime::from),
             error: job.error,
-            summary: Some(job.summary).filter(|_| ended_well).and_then(task::object),
+            summary: job.summary.map(Json),
             number: job.id,
         }
     }

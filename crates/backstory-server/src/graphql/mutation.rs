@@ -9,9 +9,9 @@ use super::{
     job::{self, Job},
     loaders,
     names::{Forge, JobKind, Projection, SyncPart, SyncScope},
-    page::{self, QUERY},
+    page::QUERY,
     repository::{self, Repository},
-    snapshot::{self, Snapshot},
+    snapshot::Snapshot,
     status::Backup,
     summary::{self, Summary},
     task::{self, Task},
@@ -59,9 +59,6 @@ impl Mutation {
         kind: Option<JobKind>,
     ) -> Result<Job> {
         let kind = kind.unwrap_or(JobKind::Sync);
-        if kind == JobKind::Refetch {
-            return Err(page::invalid("only webhooks ask for REFETCH; write SYNC, RECONCILE or FULL").into());
-        }
         Ok(loaders::engine(ctx)?.queue_job(kind.into(), &project).await?.into())
     }
 
@@ -116,7 +113,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        snapshot::pin(ctx, &id, true).await
+        Ok(loaders::engine(ctx)?.pin_snapshot(&id, true).await?.into())
     }
 
     /// Unpins a state of the index.
@@ -126,7 +123,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        snapshot::pin(ctx, &id, false).await
+        Ok(loaders::engine(ctx)?.pin_snapshot(&id, false).await?.into())
     }
 
     /// Forgets the records of old states of the index, as each sync does; returns their ids.

@@ -320,7 +320,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        snapshot::one(ctx, &id).await
+        Ok(loaders::engine(ctx)?.snapshot(&id).await?.into())
     }
 
     /// How one state of the index differs from another.

@@ -1,7 +1,7 @@
 //! GraphQL types of recorded states of the index.
 
 use async_graphql::{Context, ID, Result, SimpleObject};
-use backstory_engine::{ledger, snapshot};
+use backstory_engine::snapshot;
 
 use super::{loaders, page, scalar::DateTime};
 
@@ -58,25 +58,25 @@ pub(crate) struct SnapshotCommit {
     sha: String,
 }
 
-impl Snapshot {
-    fn of(snapshot: ledger::Snapshot, current: &str) -> Self {
-        let commit = |(project, sha)| SnapshotCommit { project, sha };
+impl From<snapshot::SnapshotReport> for Snapshot {
+    fn from(report: snapshot::SnapshotReport) -> Self {
+        let commit = |of: snapshot::SnapshotCommit| SnapshotCommit { project: of.project, sha: of.sha };
         Self {
-            current: snapshot.id == current,
-            id: snapshot.id.into(),
-            created_at: snapshot.created_at.into(),
-            status: snapshot.status.as_str().to_owned(),
-            pinned: snapshot.pinned,
-            model: snapshot.model,
-            commits: snapshot.commits.into_iter().map(commit).collect(),
-            documents: snapshot.stats.documents,
-            embedded: snapshot.stats.embedded,
-            passages: snapshot.stats.passages,
-            bytes: snapshot.stats.bytes,
-            duration_ms: snapshot.stats.duration_ms,
-            ledger_seq: snapshot.ledger_seq,
-            contents_bytes: snapshot.contents_bytes,
-            last_error: snapshot.last_error,
+            id: report.id.into(),
+            created_at: report.created_at.into(),
+            status: report.status.as_str().to_owned(),
+            current: report.current,
+            pinned: report.pinned,
+            model: report.model,
+            commits: report.commits.into_iter().map(commit).collect(),
+            documents: report.stats.documents,
+            embedded: report.stats.embedded,
+            passages: report.stats.passages,
+            bytes: report.stats.bytes,
+            duration_ms: report.stats.duration_ms,
+            ledger_seq: report.ledger_seq,
+            contents_bytes: report.contents_bytes,
+            last_error: report.last_error,
         }
     }
 }
@@ -110,49 +110,30 @@ pub(crate) struct SnapshotDifference {
 /// Names that a comparison tells unless the request says how many.
 const NAMED: usize = 20;
 
-fn difference(of: snapshot::Difference, most: usize) -> SnapshotDifference {
-    SnapshotDifference { count: of.count, documents: of.documents.into_iter().take(most).map(ID).collect() }
+impl From<snapshot::Difference> for SnapshotDifference {
+    fn from(difference: snapshot::Difference) -> Self {
+        Self { count: difference.count, documents: difference.documents.into_iter().map(ID).collect() }
+    }
 }
 
 /// The states on record.
 pub(super) async fn all(ctx: &Context<'_>) -> Result<Snapshots> {
     let found = loaders::engine(ctx)?.snapshots().await?;
-    let current = found.current.id;
-    let recorded = found.recorded.into_iter().map(|of| Snapshot::of(of, &current)).collect();
-    Ok(Snapshots { current: current.into(), recorded })
-}
-
-/// One of them.
-pub(super) async fn one(ctx: &Context<'_>, id: &str) -> Result<Snapshot> {
-    let engine = loaders::engine(ctx)?;
-    let found = engine.snapshot(id).await?;
-    Ok(Snapshot::of(found, &engine.state().await?.id))
-}
-
-/// Pins or unpins one.
-pub(super) async fn pin(ctx: &Context<'_>, id: &str, pinned: bool) -> Result<Snapshot> {
-    let engine = loaders::engine(ctx)?;
-    let found = engine.pin_snapshot(id, pinned).await?;
-    Ok(Snapshot::of(found, &engine.state().await?.id))
+    Ok(Snapshots { current: found.current.into(), recorded: found.recorded.into_iter().map(Into::into).collect() })
 }
 
 /// Compares two.
 pub(super) async fn compare(ctx: &Context<'_>, from: &str, to: &str, first: Option<i32>) -> Result<SnapshotComparison> {
-    let most = match first {
-        None => NAMED,
-        Some(first) => {
-            usize::try_from(first).ok().filter(|first| *first <= snapshot::MAX_COMPARED).ok_or_else(|| {
-                page::invalid(format!("{first} names were asked for; it must be 0 to {}", snapshot::MAX_COMPARED))
-            })?
-        }
-    };
-    let found = loaders::engine(ctx)?.compare_snapshots(from, to).await?;
+    let wrong =
+        |first| page::invalid(format!("{first} names were asked for; it must be 0 to {}", snapshot::MAX_COMPARED));
+    let limit = first.map_or(Ok(NAMED), |first| usize::try_from(first).map_err(|_| wrong(first)))?;
+    let found = loaders::engine(ctx)?.compare_snapshots(from, to, limit).await?;
     Ok(SnapshotComparison {
         from: found.from.into(),
         to: found.to.into(),
-        added: difference(found.added, most),
-        removed: difference(found.removed, most),
-        changed: difference(found.changed, most),
+        added: found.added.into(),
+        removed: found.removed.into(),
+        changed: found.changed.into(),
         unchanged: found.unchanged,
     })
 }

@@ -337,7 +337,7 @@ impl From<check::CheckReport> for CheckReport {
     fn from(report: check::CheckReport) -> Self {
         let finding = |finding: check::Finding| Finding { rule: finding.rule, problems: finding.problems };
         Self {
-            ok: report.ok(),
+            ok: report.ok,
             findings: report.findings.into_iter().map(finding).collect(),
             digest: Digest::from((report.digest, report.quads)),
         }

@@ -3,6 +3,7 @@
 use backstory_model::sight::Sight;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 
 use super::{Ledger, LedgerError, time, to_i64};
 
@@ -12,7 +13,8 @@ const KEPT_JOBS: i64 = 1_000;
 const KEPT_DELIVERIES: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What a job does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JobKind {
     /// Reads what is new.
     Sync,
@@ -40,7 +42,8 @@ impl JobKind {
 }
 
 /// How a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JobStatus {
     /// Waits for its turn, or for its next attempt.
     Queued,
@@ -71,22 +74,23 @@ impl JobStatus {
 }
 
 /// A job to be done.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NewJob {
     /// What it does.
     pub kind: JobKind,
     /// Full path of the project.
     pub project: String,
-    /// Key of the issue or merge request, for a [`Refetch`](JobKind::Refetch); else empty.
-    pub subject: String,
+    /// The issue or merge request that a [`Refetch`](JobKind::Refetch) reads again: `#12`.
+    pub subject: Option<String>,
 }
 
 /// A job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// Its number.
     pub id: i64,
     /// What it does.
+    #[serde(flatten)]
     pub job: NewJob,
     /// How it stands.
     pub status: JobStatus,
@@ -102,8 +106,8 @@ pub struct Job {
     pub finished_at: Option<Timestamp>,
     /// Why the last attempt failed.
     pub error: Option<String>,
-    /// What it did: counts, a JSON object.
-    pub summary: serde_json::Value,
+    /// What it did, once it has ended well: counts, a JSON object.
+    pub summary: Option<serde_json::Value>,
 }
 
 /// How an attempt ended.
@@ -329,7 +333,7 @@ impl Ledger {
              WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL AND NOT confidential)",
         )?;
         if !statement.query_row(params![job.job.project, job.job.subject], |row| row.get(0))? {
-            (job.job.subject, job.error) = (String::new(), None);
+            (job.job.subject, job.error) = (None, None);
         }
         Ok(job)
     }
@@ -367,17 +371,20 @@ const SELECT: &str = "SELECT id, kind, project, subject, status, attempts, queue
                       error, summary FROM jobs";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let status = status(&row.get::<_, String>(4)?);
+    let subject = Some(row.get(3)?).filter(|subject: &String| !subject.is_empty());
+    let summary = serde_json::from_str(&row.get::<_, String>(11)?).ok();
     Ok(Job {
         id: row.get(0)?,
-        job: NewJob { kind: kind(&row.get::<_, String>(1)?), project: row.get(2)?, subject: row.get(3)? },
-        status: status(&row.get::<_, String>(4)?),
+        job: NewJob { kind: kind(&row.get::<_, String>(1)?), project: row.get(2)?, subject },
+        status,
         attempts: row.get(5)?,
         queued_at: time(row.get(6)?),
         due_at: time(row.get(7)?),
         started_at: row.get::<_, Option<i64>>(8)?.map(time),
         finished_at: row.get::<_, Option<i64>>(9)?.map(time),
         error: row.get(10)?,
-        summary: serde_json::from_str(&row.get::<_, String>(11)?).unwrap_or_default(),
+        summary: summary.filter(|_| status == JobStatus::Succeeded),
     })
 }
 
@@ -398,7 +405,13 @@ fn queue(tx: &Transaction<'_>, job: &NewJob, due_at: Timestamp, now: Timestamp) 
          RETURNING id",
     )?
     .query_row(
-        params![job.kind.as_str(), job.project, job.subject, now.as_millisecond(), due_at.as_millisecond()],
+        params![
+            job.kind.as_str(),
+            job.project,
+            job.subject.as_deref().unwrap_or_default(),
+            now.as_millisecond(),
+            due_at.as_millisecond()
+        ],
         |row| row.get(0),
     )
 }

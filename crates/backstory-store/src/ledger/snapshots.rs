@@ -15,7 +15,8 @@ const ZSTD_LEVEL: i32 = 9;
 const MAX_CONTENTS: usize = 1 << 30;
 
 /// How the work ended that reached a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SnapshotStatus {
     /// Well.
     Completed,

@@ -2,9 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use backstory_engine::backup::BackupRequest;
 use clap::value_parser;
-use serde::Deserialize;
-use serde_json::json;
 
 use super::Session;
 use crate::{
@@ -12,8 +11,6 @@ use crate::{
     failure::{Failure, Result, reason},
     output::plain,
 };
-
-const BACKUP: &str = include_str!("../../../../queries/graphql/backup.graphql");
 
 /// Write a copy of the ledger to a file, also while a server runs
 ///
@@ -27,28 +24,15 @@ pub(super) struct Args {
     file: PathBuf,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    backup: Backup,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Backup {
-    path: String,
-    bytes: u64,
-    ledger_seq: u64,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let shown = args.file.display();
     if args.file.exists() {
         return Err(Failure::configuration(format!("{shown} is there already; name another file")));
     }
     let client = Client::open(session, "backup", || Ok(())).await?;
-    let Answer { backup } = client.run(BACKUP, json!({})).await?;
+    let backup = client.answer(BackupRequest {}).await?;
     let failed = |error: &std::io::Error| {
-        let path = plain(&backup.path);
+        let path = plain(&backup.path.to_string_lossy());
         Failure::configuration(format!("{shown} cannot be written: {}; the copy is {path}", reason(error)))
     };
     // The server writes into its data directory only; who runs this command may write elsewhere.

@@ -1,7 +1,6 @@
 //! `check`: checks the stores against each other. Configuration and forges are checked by `doctor`.
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use backstory_engine::check::{CheckReport, CheckRequest, DigestRequest, Finding};
 
 use super::Session;
 use crate::{
@@ -9,9 +8,6 @@ use crate::{
     failure::{Failure, Result},
     output::{BAD, GOOD, plain, thousands},
 };
-
-const CHECK: &str = include_str!("../../../../queries/graphql/check.graphql");
-const DIGEST: &str = include_str!("../../../../queries/graphql/digest.graphql");
 
 /// Check that everything that is stored is sound and agrees
 ///
@@ -27,58 +23,24 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct CheckAnswer {
-    check: Report,
-}
-
-#[derive(Deserialize)]
-struct DigestAnswer {
-    digest: Digest,
-}
-
-#[derive(Deserialize)]
-struct Report {
-    ok: bool,
-    findings: Vec<Finding>,
-    digest: Digest,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Finding {
-    rule: String,
-    problems: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Digest {
-    value: String,
-    quads: u64,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "check", || Ok(())).await?;
+    let terminal = &session.terminal;
     if args.digest {
-        let DigestAnswer { digest } = client.run(DIGEST, json!({})).await?;
-        if args.json {
-            session.terminal.json(&json!({ "digest": digest.value, "quads": digest.quads }))?;
-        } else {
-            session.terminal.line(digest.value)?;
-        }
-        return Ok(());
+        let graph = client.answer(DigestRequest {}).await?;
+        return Ok(if args.json { terminal.json(&graph)? } else { terminal.line(graph.digest)? });
     }
-    let CheckAnswer { check } = client.run(CHECK, json!({})).await?;
-    let Report { ok, findings, digest } = check;
+    let report = client.answer(CheckRequest {}).await?;
     if args.json {
-        let report = json!({ "ok": ok, "findings": findings, "digest": digest.value, "quads": digest.quads });
-        session.terminal.json(&report)?;
+        terminal.json(&report)?;
     } else {
-        tell(session, &findings, &digest)?;
+        print(session, &report)?;
     }
-    if ok { Ok(()) } else { Err(Failure::reported()) }
+    if report.ok { Ok(()) } else { Err(Failure::reported()) }
 }
 
-fn tell(session: &Session, findings: &[Finding], digest: &Digest) -> Result<()> {
+fn print(session: &Session, report: &CheckReport) -> Result<()> {
+    let CheckReport { findings, digest, quads, .. } = report;
     for Finding { rule, problems } in findings {
         if problems.is_empty() {
             session.terminal.line(format_args!("{GOOD}✓{GOOD:#} {rule}"))?;
@@ -90,7 +52,7 @@ fn tell(session: &Session, findings: &[Finding], digest: &Digest) -> Result<()> 
         }
     }
     let broken = findings.iter().filter(|finding| !finding.problems.is_empty()).count();
-    session.terminal.line(format_args!("Digest: {} over {} statements", digest.value, thousands(digest.quads)))?;
+    session.terminal.line(format_args!("Digest: {digest} over {} statements", thousands(*quads)))?;
     if broken > 0 {
         session.terminal.error(format_args!(
             "{broken} of {} rules do not hold; 'backstory rebuild' makes graph and index anew, 'backstory sync --full' \

@@ -137,7 +137,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 
     let client = Client::open(session, "eval", || Ok(())).await?;
     repos::require_projects(session, &client, project.as_slice()).await?;
-    let found = asked::ask(&client, &file.questions, project, &wanted, args.limit).await?;
+    let found = asked::ask(&client, &file.questions, project, &wanted, args.limit as usize).await?;
     for warning in &found.warnings {
         session.terminal.warning(warning);
     }

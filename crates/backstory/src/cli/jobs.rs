@@ -1,10 +1,12 @@
 //! `jobs`: lists, starts and cancels the background work of a server. Work of this command line is in `task`.
 
-use backstory_engine::error::ErrorKind;
+use backstory_engine::{
+    error::ErrorKind,
+    ledger::{JobKind, JobStatus, NewJob},
+    task::Progress,
+    worker::{CancelJob, JobReport, ListJobs, QueueJob},
+};
 use clap::{Subcommand, ValueEnum};
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::Session;
 use crate::{
@@ -12,10 +14,6 @@ use crate::{
     failure::{Failure, Result},
     output::{minute, plain},
 };
-
-const JOBS: &str = include_str!("../../../../queries/graphql/jobs.graphql");
-const QUEUE: &str = include_str!("../../../../queries/graphql/queue_job.graphql");
-const CANCEL: &str = include_str!("../../../../queries/graphql/cancel_job.graphql");
 
 /// List, start and cancel what 'backstory serve' does in the background
 #[derive(clap::Args)]
@@ -58,8 +56,8 @@ enum What {
     /// Take a job out of the queue, or stop it
     Cancel {
         /// Its number
-        #[arg(value_name = "ID")]
-        id: u64,
+        #[arg(value_name = "ID", value_parser = clap::value_parser!(i64).range(0..))]
+        id: i64,
     },
 }
 
@@ -82,57 +80,26 @@ enum Status {
     Cancelled,
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    jobs: Vec<Job>,
+impl From<Kind> for JobKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Sync => Self::Sync,
+            Kind::Reconcile => Self::Reconcile,
+            Kind::Full => Self::Full,
+        }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Queued {
-    queue_job: Identity,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Cancelled {
-    cancel_job: Standing,
-}
-
-#[derive(Deserialize)]
-struct Identity {
-    id: String,
-}
-
-#[derive(Deserialize)]
-struct Standing {
-    status: String,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Job {
-    id: String,
-    kind: String,
-    project: String,
-    subject: Option<String>,
-    status: String,
-    attempts: u32,
-    queued_at: Timestamp,
-    due_at: Timestamp,
-    started_at: Option<Timestamp>,
-    finished_at: Option<Timestamp>,
-    error: Option<String>,
-    summary: Option<Value>,
-    task: Option<Progress>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Progress {
-    phase: String,
-    done: u64,
-    total: Option<u64>,
-    note: Option<String>,
+impl From<Status> for JobStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Queued => Self::Queued,
+            Status::Running => Self::Running,
+            Status::Succeeded => Self::Succeeded,
+            Status::Failed => Self::Failed,
+            Status::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -140,7 +107,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let terminal = &session.terminal;
     match &args.what {
         What::List { status, first, json } => {
-            let Listed { jobs } = client.run(JOBS, json!({ "first": first, "status": name(*status) })).await?;
+            let status = status.map(JobStatus::from);
+            let jobs = client.answer(ListJobs { status, before: None, limit: usize::from(*first) }).await?;
             if *json { Ok(terminal.json(&jobs)?) } else { list(session, &jobs) }
         }
         What::Start { kind, project } => {
@@ -149,14 +117,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
                                serve', or run 'backstory sync'";
                 return Err(Failure::new(ErrorKind::Conflict, message));
             }
-            let variables = json!({ "project": project, "kind": name(Some(*kind)) });
-            let Queued { queue_job: job } = client.run(QUEUE, variables).await?;
-            let id = job.id;
+            let id = client.answer(QueueJob { kind: (*kind).into(), project: project.clone() }).await?.id;
             Ok(terminal.line(format_args!("Job {id} waits for its turn; 'backstory jobs list' shows it"))?)
         }
         What::Cancel { id } => {
-            let Cancelled { cancel_job: job } = client.run(CANCEL, json!({ "id": id.to_string() })).await?;
-            Ok(terminal.line(format_args!("Job {id} is {}", job.status.to_lowercase()))?)
+            let job = client.answer(CancelJob { id: *id }).await?;
+            Ok(terminal.line(format_args!("Job {id} is {}", job.status.as_str()))?)
         }
     }
 }
@@ -166,30 +132,27 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 /// # Errors
 /// It does not answer.
 pub(super) async fn any_reads(client: &Client) -> Result<bool> {
-    let Listed { jobs } = client.run(JOBS, json!({ "first": 2, "status": "RUNNING" })).await?;
-    Ok(jobs.iter().any(|job| job.kind != "REFETCH"))
+    let jobs = client.answer(ListJobs { status: Some(JobStatus::Running), before: None, limit: 2 }).await?;
+    Ok(jobs.iter().any(|running| running.job.job.kind != JobKind::Refetch))
 }
 
-/// A value's name in the API.
-fn name<V: ValueEnum>(value: Option<V>) -> Option<String> {
-    Some(value?.to_possible_value()?.get_name().to_uppercase())
-}
-
-fn list(session: &Session, jobs: &[Job]) -> Result<()> {
+fn list(session: &Session, jobs: &[JobReport]) -> Result<()> {
     let terminal = &session.terminal;
     if jobs.is_empty() {
         return Ok(terminal.line("No jobs; 'backstory serve' has some as soon as it runs.")?);
     }
-    let row = |job: &Job| {
-        let what = job.subject.as_deref().unwrap_or_default();
+    let row = |report: &JobReport| {
+        let job = &report.job;
+        let NewJob { kind, project, subject } = &job.job;
+        let at = job.finished_at.or(job.started_at).filter(|_| job.status != JobStatus::Queued).unwrap_or(job.due_at);
         vec![
-            job.id.clone(),
-            job.kind.to_lowercase(),
-            format!("{}{}", plain(&job.project), plain(what)),
-            job.status.to_lowercase(),
-            minute(job.finished_at.or(job.started_at).filter(|_| job.status != "QUEUED").unwrap_or(job.due_at)),
+            job.id.to_string(),
+            kind.as_str().to_owned(),
+            format!("{project}{}", subject.as_deref().unwrap_or_default()),
+            job.status.as_str().to_owned(),
+            minute(at),
             job.attempts.to_string(),
-            plain(&said(job)),
+            state(report),
         ]
     };
     Ok(terminal.table(
@@ -200,8 +163,8 @@ fn list(session: &Session, jobs: &[Job]) -> Result<()> {
 }
 
 /// Why it failed, or how far it is.
-fn said(job: &Job) -> String {
-    match (&job.error, &job.task) {
+fn state(report: &JobReport) -> String {
+    match (&report.job.error, &report.task) {
         (Some(error), _) => error.clone(),
         (None, Some(Progress { phase, done, total: Some(total), .. })) => format!("{phase}: {done} of {total}"),
         (None, Some(Progress { phase, done, .. })) => format!("{phase}: {done}"),

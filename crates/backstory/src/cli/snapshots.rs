@@ -1,25 +1,20 @@
 //! `snapshots`: lists, pins and compares recorded states of the index.
 
-use backstory_engine::snapshot::MAX_COMPARED;
+use backstory_engine::{
+    ledger::{SnapshotStats, SnapshotStatus},
+    snapshot::{
+        CompareSnapshots, Comparison, GetSnapshot, ListSnapshots, MAX_COMPARED, PinSnapshot, PruneSnapshots,
+        SnapshotCommit, SnapshotReport, Snapshots,
+    },
+};
 use clap::Subcommand;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::Session;
 use crate::{
-    client::{Client, Operation},
+    client::Client,
     failure::Result,
     output::{counted, minute, plain, thousands},
 };
-
-const SNAPSHOTS: &str = include_str!("../../../../queries/graphql/snapshots.graphql");
-const LIST: Operation<'_> = Operation::named(SNAPSHOTS, "Snapshots");
-const SHOW: Operation<'_> = Operation::named(SNAPSHOTS, "ShowSnapshot");
-const PIN: Operation<'_> = Operation::named(SNAPSHOTS, "PinSnapshot");
-const UNPIN: Operation<'_> = Operation::named(SNAPSHOTS, "UnpinSnapshot");
-const COMPARE: &str = include_str!("../../../../queries/graphql/compare_snapshots.graphql");
-const PRUNE: &str = include_str!("../../../../queries/graphql/prune_snapshots.graphql");
 
 /// List, pin and compare the states of the index that context packs were made from
 #[derive(clap::Args)]
@@ -85,115 +80,33 @@ enum What {
     Prune,
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    snapshots: Snapshots,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Snapshots {
-    current: String,
-    recorded: Vec<Snapshot>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Snapshot {
-    id: String,
-    created_at: Timestamp,
-    status: String,
-    current: bool,
-    pinned: bool,
-    model: String,
-    commits: Vec<Commit>,
-    documents: u64,
-    embedded: u64,
-    passages: u64,
-    bytes: u64,
-    duration_ms: u64,
-    ledger_seq: u64,
-    contents_bytes: u64,
-    last_error: Option<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Commit {
-    project: String,
-    sha: String,
-}
-
-#[derive(Deserialize)]
-struct Shown {
-    snapshot: Snapshot,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compared {
-    compare_snapshots: Comparison,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Comparison {
-    from: String,
-    to: String,
-    added: Difference,
-    removed: Difference,
-    changed: Difference,
-    unchanged: u64,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Difference {
-    count: u64,
-    documents: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Pinned {
-    pin_snapshot: Snapshot,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Unpinned {
-    unpin_snapshot: Snapshot,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Pruned {
-    prune_snapshots: Vec<String>,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "snapshots", || Ok(())).await?;
     let terminal = &session.terminal;
     match &args.what {
         What::List { json } => {
-            let Listed { snapshots } = client.run(LIST, json!({})).await?;
+            let snapshots = client.answer(ListSnapshots {}).await?;
             if *json { Ok(terminal.json(&snapshots)?) } else { list(session, &snapshots) }
         }
         What::Show { id, json } => {
-            let Shown { snapshot } = client.run(SHOW, json!({ "id": id })).await?;
+            let snapshot = client.answer(GetSnapshot { id: id.clone() }).await?;
             if *json { Ok(terminal.json(&snapshot)?) } else { show(session, &snapshot) }
         }
         What::Pin { id } => {
-            let Pinned { pin_snapshot: of } = client.run(PIN, json!({ "id": id })).await?;
+            let of = client.answer(PinSnapshot { id: id.clone(), pinned: true }).await?;
             Ok(terminal.line(format_args!("Pinned {}", of.id))?)
         }
         What::Unpin { id } => {
-            let Unpinned { unpin_snapshot: of } = client.run(UNPIN, json!({ "id": id })).await?;
+            let of = client.answer(PinSnapshot { id: id.clone(), pinned: false }).await?;
             Ok(terminal.line(format_args!("Unpinned {}", of.id))?)
         }
         What::Compare { from, to, first, json } => {
-            let variables = json!({ "from": from, "to": to, "first": first });
-            let Compared { compare_snapshots: found } = client.run(COMPARE, variables).await?;
+            let (from, to, limit) = (from.clone(), to.clone(), *first as usize);
+            let found = client.answer(CompareSnapshots { from, to, limit }).await?;
             if *json { Ok(terminal.json(&found)?) } else { compare(session, &found) }
         }
         What::Prune => {
-            let Pruned { prune_snapshots: gone } = client.run(PRUNE, json!({})).await?;
+            let gone = client.answer(PruneSnapshots {}).await?;
             let gone = counted(gone.len() as u64, "snapshot was", "snapshots were");
             Ok(terminal.line(format_args!("{gone} forgotten"))?)
         }
@@ -205,19 +118,17 @@ fn list(session: &Session, of: &Snapshots) -> Result<()> {
     if of.recorded.is_empty() {
         terminal.line("Nothing is on record yet; a sync that reads something puts it on record.")?;
     } else {
-        let row = |of: &Snapshot| {
-            let marks = [("current", of.current), ("pinned", of.pinned), ("failed", of.status == "failed")];
+        let row = |of: &SnapshotReport| {
+            let marks =
+                [("current", of.current), ("pinned", of.pinned), ("failed", of.status == SnapshotStatus::Failed)];
             let marks: Vec<&str> = marks.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-            let commits: Vec<String> = of
-                .commits
-                .iter()
-                .map(|of| format!("{}@{}", plain(&of.project), of.sha.get(..8).unwrap_or(&of.sha)))
-                .collect();
+            let commit = |of: &SnapshotCommit| format!("{}@{}", plain(&of.project), of.sha.get(..8).unwrap_or(&of.sha));
+            let commits: Vec<String> = of.commits.iter().map(commit).collect();
             vec![
                 of.id.clone(),
                 minute(of.created_at),
-                thousands(of.documents),
-                thousands(of.embedded),
+                thousands(of.stats.documents),
+                thousands(of.stats.embedded),
                 commits.join(" "),
                 marks.join(", "),
             ]
@@ -231,22 +142,23 @@ fn list(session: &Session, of: &Snapshots) -> Result<()> {
     Ok(())
 }
 
-fn show(session: &Session, of: &Snapshot) -> Result<()> {
+fn show(session: &Session, of: &SnapshotReport) -> Result<()> {
     let terminal = &session.terminal;
+    let SnapshotStats { documents, embedded, passages, bytes, duration_ms } = of.stats;
     let marks = [(of.current, ", current"), (of.pinned, ", pinned")];
     let marks: String = marks.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
-    terminal.line(format_args!("Snapshot {} of {} ({}{marks})", of.id, minute(of.created_at), of.status))?;
+    terminal.line(format_args!("Snapshot {} of {} ({}{marks})", of.id, minute(of.created_at), of.status.as_str()))?;
     terminal.line(format_args!(
         "  {} documents, {} of them with vectors of {}, {} passages, {:.1} MB",
-        thousands(of.documents),
-        thousands(of.embedded),
+        thousands(documents),
+        thousands(embedded),
         plain(&of.model),
-        thousands(of.passages),
-        of.bytes as f64 / 1e6,
+        thousands(passages),
+        bytes as f64 / 1e6,
     ))?;
     terminal.line(format_args!(
         "  reached in {:.1} s, at change {} of the ledger; its record takes {} bytes",
-        of.duration_ms as f64 / 1000.0,
+        duration_ms as f64 / 1000.0,
         of.ledger_seq,
         thousands(of.contents_bytes),
     ))?;

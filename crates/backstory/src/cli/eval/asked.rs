@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use backstory_engine::{
     error::ErrorKind,
-    model::eval::{Answer, Answered, IndexState, Leg, Question, Ranked},
+    eval::{Evaluated, Evaluation, EvaluationRequest},
+    model::eval::{Answered, IndexState, Leg, Question},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::{
     client::Client,
@@ -15,7 +14,6 @@ use crate::{
     output::{Progress, Step},
 };
 
-const EVALUATE: &str = include_str!("../../../../../queries/graphql/evaluate.graphql");
 /// Questions that are asked at once: few, so that a slow model does not exceed the time an operation may take.
 const AT_ONCE: usize = 5;
 
@@ -27,41 +25,6 @@ pub(super) struct Found {
     pub(super) answered: Vec<Answered>,
 }
 
-#[derive(Deserialize)]
-struct Data {
-    evaluate: Evaluation,
-}
-
-#[derive(Deserialize)]
-struct Evaluation {
-    project: String,
-    index: IndexState,
-    warnings: Vec<String>,
-    questions: Vec<Evaluated>,
-}
-
-#[derive(Deserialize)]
-struct Evaluated {
-    unknown: Vec<String>,
-    refused: bool,
-    legs: Vec<EvaluatedLeg>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct EvaluatedLeg {
-    #[serde(deserialize_with = "leg")]
-    leg: Leg,
-    ranks: Vec<Option<u32>>,
-    results: Vec<Ranked>,
-    took_ms: f64,
-}
-
-fn leg<'de, D: serde::Deserializer<'de>>(name: D) -> std::result::Result<Leg, D::Error> {
-    let name = String::deserialize(name)?.to_lowercase();
-    Leg::from_name(&name).ok_or_else(|| serde::de::Error::custom(format!("'{name}' is no leg")))
-}
-
 /// Asks all questions.
 ///
 /// # Errors
@@ -71,7 +34,7 @@ pub(super) async fn ask(
     questions: &[Question],
     mut project: Option<String>,
     legs: &[Leg],
-    depth: u32,
+    depth: usize,
 ) -> Result<Found> {
     let mut progress = Progress::new();
     let mut found = None;
@@ -80,8 +43,8 @@ pub(super) async fn ask(
         if done > 0 {
             progress.show(&Step { phase: "questions", done: done as u64, total: Some(total as u64), note: None });
         }
-        let Data { evaluate } = client.run(EVALUATE, variables(asked, project.as_deref(), legs, depth)).await?;
-        let Evaluation { project: of, index, warnings, questions: evaluated } = evaluate;
+        let request = EvaluationRequest { project, questions: asked.to_vec(), legs: legs.to_vec(), depth };
+        let Evaluation { project: of, index, warnings, questions: evaluated } = client.answer(request).await?;
         // The next ones are about the same project.
         project = Some(of.clone());
         let all = found.get_or_insert_with(|| Found {
@@ -105,28 +68,7 @@ pub(super) async fn ask(
     found.ok_or_else(|| Failure::new(ErrorKind::Invalid, "there are no questions to ask"))
 }
 
-fn variables(questions: &[Question], project: Option<&str>, legs: &[Leg], depth: u32) -> Value {
-    let question = |question: &Question| {
-        json!({
-            "id": question.id,
-            "question": question.question,
-            "expected": question.gold,
-            "path": question.path,
-            "lineText": question.line_text,
-            "symbol": question.symbol,
-        })
-    };
-    json!({
-        "questions": questions.iter().map(question).collect::<Vec<_>>(),
-        "project": project,
-        "legs": legs.iter().map(|leg| leg.as_str().to_uppercase()).collect::<Vec<_>>(),
-        "depth": depth,
-    })
-}
-
 fn answered(question: &Question, evaluated: Evaluated) -> Answered {
     let Question { id, question, kind, gold, .. } = question.clone();
-    let answer = |of: EvaluatedLeg| (of.leg, Answer { results: of.results, ranks: of.ranks, took_ms: of.took_ms });
-    let legs = evaluated.legs.into_iter().map(answer).collect();
-    Answered { id, question, kind, gold, refused: Some(evaluated.refused), legs }
+    Answered { id, question, kind, gold, refused: Some(evaluated.refused), legs: evaluated.legs }
 }

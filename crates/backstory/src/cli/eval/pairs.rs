@@ -1,8 +1,11 @@
 //! `eval --pairs`: refusals, on questions made from the project itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_engine::model::eval::{PairReport, Verdict};
+use backstory_engine::{
+    eval::PairRequest,
+    model::eval::{Pair, PairKind, PairReport, Verdict},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -16,23 +19,9 @@ use crate::{
     output::{Progress, Step},
 };
 
-const QUESTION_PAIRS: &str = include_str!("../../../../../queries/graphql/question_pairs.graphql");
 const REFUSAL: &str = include_str!("../../../../../queries/graphql/refusal.graphql");
 /// Points of the curve that are shown, evenly over the sureness.
 const SHOWN: usize = 10;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Made {
-    question_pairs: Vec<Pair>,
-}
-
-#[derive(Deserialize)]
-struct Pair {
-    kind: String,
-    question: String,
-    evidence: Vec<String>,
-}
 
 #[derive(Deserialize)]
 struct Asked {
@@ -49,13 +38,13 @@ struct Told {
 #[derive(Serialize)]
 struct Printed {
     all: PairReport,
-    by_kind: BTreeMap<String, PairReport>,
+    by_kind: BTreeMap<&'static str, PairReport>,
     questions: Vec<AskedTwice>,
 }
 
 #[derive(Serialize)]
 struct AskedTwice {
-    kind: String,
+    kind: PairKind,
     question: String,
     before: Verdict,
     after: Verdict,
@@ -64,22 +53,24 @@ struct AskedTwice {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "eval", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let made: Made = client.run(QUESTION_PAIRS, json!({ "project": args.project, "count": args.pairs })).await?;
-    let (mut progress, total) = (Progress::new(), made.question_pairs.len());
+    let request = PairRequest { project: args.project.clone(), count: args.pairs.unwrap_or_default() as usize };
+    let pairs = client.answer(request).await?;
+    let (mut progress, total) = (Progress::new(), pairs.len());
     let mut questions = Vec::with_capacity(total);
-    for (done, pair) in made.question_pairs.into_iter().enumerate() {
+    for (done, pair) in pairs.into_iter().enumerate() {
         progress.show(&Step { phase: "pairs", done: done as u64, total: Some(total as u64), note: None });
         let before = ask(&client, args, &pair.question, &[]).await?;
         let after = ask(&client, args, &pair.question, &pair.evidence).await?;
-        questions.push(AskedTwice { kind: pair.kind, question: pair.question, before, after });
+        let Pair { kind, question, .. } = pair;
+        questions.push(AskedTwice { kind, question, before, after });
     }
     progress.clear();
-    let report = |kind: Option<&str>| {
+    let report = |kind: Option<PairKind>| {
         let of_kind = questions.iter().filter(|of| kind.is_none_or(|kind| of.kind == kind));
         PairReport::of(&of_kind.map(|of| (of.before, of.after)).collect::<Vec<_>>())
     };
-    let kinds: std::collections::BTreeSet<String> = questions.iter().map(|of| of.kind.clone()).collect();
-    let by_kind = kinds.iter().map(|kind| (kind.clone(), report(Some(kind)))).collect();
+    let kinds: BTreeSet<PairKind> = questions.iter().map(|of| of.kind).collect();
+    let by_kind = kinds.into_iter().map(|kind| (kind.as_str(), report(Some(kind)))).collect();
     let printed = Printed { all: report(None), by_kind, questions };
     if args.json {
         return Ok(session.terminal.json(&printed)?);
@@ -101,7 +92,7 @@ fn tell(session: &Session, printed: &Printed) -> Result<()> {
     ))?;
     terminal.line("MADE FROM   QUESTIONS  REFUSED WITH  REFUSED WITHOUT")?;
     let all = std::iter::once(("all", &printed.all));
-    for (kind, report) in printed.by_kind.iter().map(|(kind, report)| (kind.as_str(), report)).chain(all) {
+    for (kind, report) in printed.by_kind.iter().map(|(kind, report)| (*kind, report)).chain(all) {
         terminal.line(format_args!(
             "{kind:<11} {:>9}  {:>12.2}  {:>15.2}",
             report.pairs, report.refused_before, report.refused_after

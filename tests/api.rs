@@ -1,0 +1,195 @@
+//! `/api/v1`, the use cases over HTTP: who may request what, and what a wrong request is answered.
+
+use std::time::Duration;
+
+use backstory_engine::{
+    Engine,
+    model::sight::Sight,
+    use_case::{Scope, UseCase, Visitor, visit_all},
+};
+use backstory_server::{Access, Limits, Schemas, Token, serve};
+use expect_test::expect;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Server, settings};
+
+/// A token of the server.
+const TOKEN: &str = "open-sesame-open-sesame";
+
+/// A client of a server.
+struct Api {
+    http: reqwest::Client,
+    url: String,
+}
+
+impl Api {
+    fn new(url: &str) -> Self {
+        Self { http: reqwest::Client::builder().no_proxy().build().unwrap(), url: url.to_owned() }
+    }
+
+    /// Status and body of the answer to what is sent to a path, with a token if one is given.
+    async fn send(&self, path: &str, token: Option<&str>, content_type: &str, body: &str) -> (u16, Value) {
+        let request = self.http.post(format!("{}/api/v1/{path}", self.url)).header("content-type", content_type);
+        let request = token.into_iter().fold(request, reqwest::RequestBuilder::bearer_auth);
+        let response = request.body(body.to_owned()).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Status and answer, or status and the code and message of the error.
+    async fn request(&self, name: &str, token: Option<&str>, request: &Value) -> (u16, Value) {
+        self.send(name, token, "application/json", &request.to_string()).await
+    }
+}
+
+/// Code and message of a refusal, in one line.
+fn refusal((status, answer): &(u16, Value)) -> String {
+    let error = &answer["errors"][0];
+    let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{status} {answer:#}")).to_owned();
+    format!("{status} {}: {}", text(&error["extensions"]["code"]), text(&error["message"]))
+}
+
+/// A server with nothing in its data directory, and what a process shows that can read that directory.
+fn server(tokens: bool) -> (Sandbox, Server, String) {
+    let mut sandbox = Sandbox::empty();
+    sandbox.set("TOKEN", TOKEN);
+    sandbox.write_config(&format!(
+        "data_dir = \"data\"\n{}",
+        if tokens { "[server]\ntoken_env = \"TOKEN\"\n" } else { "" }
+    ));
+    let server = sandbox.serve();
+    let known = std::fs::read_to_string(sandbox.data().join("server.json")).unwrap();
+    let known: Value = serde_json::from_str(&known).unwrap();
+    (sandbox, server, known["secret"].as_str().unwrap().to_owned())
+}
+
+/// The use cases, by what somebody must be allowed to do who requests them.
+#[derive(Default)]
+struct UseCases(Vec<(&'static str, Scope)>);
+
+impl Visitor for UseCases {
+    fn visit<U: UseCase>(&mut self) {
+        self.0.push((U::NAME, U::SCOPE));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_request_is_answered_with_what_is_wrong() {
+    let (_sandbox, server, _) = server(false);
+    let api = Api::new(&server.url);
+    let json_type = "application/json";
+    for (name, content_type, body, wanted) in [
+        ("nothing", json_type, "{}", expect!["404 NOT_FOUND: there is nothing here; see /graphql"]),
+        ("", json_type, "{}", expect!["404 NOT_FOUND: there is nothing here; see /graphql"]),
+        ("tasks", "text/plain", "{}", expect!["415 INVALID: send the request as Content-Type: application/json"]),
+        (
+            "tasks",
+            json_type,
+            "{",
+            expect!["400 INVALID: the body is no request 'tasks': EOF while parsing an object at line 1 column 1"],
+        ),
+        (
+            "jobs",
+            json_type,
+            "{}",
+            expect!["400 INVALID: the body is no request 'jobs': missing field `limit` at line 1 column 2"],
+        ),
+        (
+            "jobs",
+            json_type,
+            "{\"limit\":1,\"status\":\"done\"}",
+            expect![
+                "400 INVALID: the body is no request 'jobs': unknown variant `done`, expected one of `queued`, `running`, `succeeded`, `failed`, `cancelled` at line 1 column 26"
+            ],
+        ),
+        (
+            "jobs",
+            json_type,
+            "{\"limit\":-1}",
+            expect![
+                "400 INVALID: the body is no request 'jobs': invalid value: integer `-1`, expected usize at line 1 column 11"
+            ],
+        ),
+        (
+            "snapshot",
+            json_type,
+            "{\"id\":\"zz\"}",
+            expect![
+                "400 INVALID: 'zz' is no id of a snapshot; write 4 to 16 hex digits, as 'backstory snapshots list' shows them"
+            ],
+        ),
+        (
+            "snapshot",
+            json_type,
+            "{\"id\":\"abcd\"}",
+            expect!["404 NOT_FOUND: there is no snapshot abcd; 'backstory snapshots list' shows those that are kept"],
+        ),
+    ] {
+        wanted.assert_eq(&refusal(&api.send(name, None, content_type, body).await));
+    }
+    let large = json!({ "id": "a".repeat(256 << 10) });
+    expect!["413 TOO_LARGE: the body is larger than 256 KiB"]
+        .assert_eq(&refusal(&api.request("snapshot", None, &large).await));
+    let read = api.http.get(format!("{}/api/v1/tasks", api.url)).send().await.unwrap();
+    assert_eq!(read.status(), 405);
+    assert_eq!(api.request("tasks", None, &json!({})).await, (200, json!([])));
+}
+
+#[tokio::test]
+async fn a_token_reads_and_the_secret_of_the_data_directory_may_do_everything() {
+    let mut all = UseCases::default();
+    visit_all(&mut all);
+    assert!(
+        all.0.iter().any(|(_, scope)| *scope == Scope::Sync) && all.0.iter().any(|(_, scope)| *scope == Scope::Admin)
+    );
+    for tokens in [true, false] {
+        let (_sandbox, server, secret) = server(tokens);
+        let api = Api::new(&server.url);
+        // Without a configured token, whoever is on this machine shows none.
+        let shown = tokens.then_some(TOKEN);
+        assert_eq!(api.request("tasks", shown, &json!({})).await, (200, json!([])));
+        for (name, scope) in &all.0 {
+            // The request itself is wrong, but that is not what is wrong first.
+            let answer = api.send(name, shown, "application/json", "nothing").await;
+            let wanted = match scope {
+                Scope::Read => format!("400 INVALID: the body is no request '{name}': expected ident at line 1 column 2"),
+                Scope::Sync => "403 FORBIDDEN: this token may not start work; only a command that can read the data directory may".to_owned(),
+                Scope::Admin => "403 FORBIDDEN: this token may not change anything; only a command that can read the data directory may".to_owned(),
+            };
+            assert_eq!(refusal(&answer), wanted, "{name}");
+            let answer = api.send(name, Some(&secret), "application/json", "nothing").await;
+            assert_eq!(answer.0, 400, "{name}: {answer:?}");
+        }
+        assert_eq!(api.request("prune-snapshots", Some(&secret), &json!({})).await, (200, json!([])));
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_needed_where_one_is_configured() {
+    let (_sandbox, server, _) = server(true);
+    let api = Api::new(&server.url);
+    for token in [None, Some("open-sesame"), Some("")] {
+        for name in ["tasks", "prune-snapshots", "nothing"] {
+            expect!["401 UNAUTHENTICATED: this server wants its token, as 'Authorization: Bearer <token>'"]
+                .assert_eq(&refusal(&api.request(name, token, &json!({})).await));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_takes_too_long_is_cut_off() {
+    let data = tempfile::tempdir().unwrap();
+    let engine = Engine::open(data.path(), settings()).await.unwrap();
+    let limits = Limits { time: Duration::ZERO, ..Limits::default() };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
+    let token = Token { secret: SecretString::from(TOKEN), sight: Sight::Open };
+    let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
+    let schemas = Schemas::new(&engine, limits);
+    tokio::spawn(async move { serve(engine, schemas, listener, access, std::future::pending()).await.unwrap() });
+    expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
+        .assert_eq(&refusal(&api.request("snapshots", Some(TOKEN), &json!({})).await));
+    // What reads everything has more time.
+    let (status, digest) = api.request("digest", Some(TOKEN), &json!({})).await;
+    assert_eq!((status, &digest["quads"]), (200, &json!(0)));
+}
