@@ -297,7 +297,7 @@ impl Engine {
         });
         let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
             Ok(judged) => judged,
-            Err(reason) => return Ok(Err(reason)),
+            Err(error) => return Ok(Err(error.to_string())),
         };
         let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
         for (story, judgement) in stories.iter_mut().zip(judged) {
