@@ -17,10 +17,7 @@ use std::{
 };
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use backstory_model::{
-    id::{NodeId, ThreadId, ThreadKind},
-    text::echo,
-};
+use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
