@@ -232,9 +232,9 @@ impl Http {
             .connect_timeout(tuning.connect)
             .read_timeout(tuning.silence)
             .timeout(tuning.total);
+        settings.network.check(&base).map_err(|error| refused_address(&error))?;
         if let Network::Public(allowed) = &settings.network {
             let resolver = PublicOnly::new(allowed.clone(), lookup);
-            resolver.check_literal(&base).map_err(|error| refused_address(&error))?;
             // A proxy would look the host up itself.
             builder = builder.no_proxy().dns_resolver(Arc::new(resolver));
         }
