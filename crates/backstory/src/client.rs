@@ -108,6 +108,15 @@ struct Answer {
     data: Value,
     #[serde(default)]
     errors: Vec<AnswerError>,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Default, Deserialize)]
+struct Extensions {
+    /// What the reader must know besides the data.
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -195,6 +204,18 @@ impl Client {
         operation: impl Into<Operation<'a>>,
         variables: Value,
     ) -> Result<T> {
+        Ok(self.run_warned(operation, variables).await?.0)
+    }
+
+    /// Likewise, with what the reader must know besides.
+    ///
+    /// # Errors
+    /// The operation failed.
+    pub(crate) async fn run_warned<'a, T: DeserializeOwned>(
+        &self,
+        operation: impl Into<Operation<'a>>,
+        variables: Value,
+    ) -> Result<(T, Vec<String>)> {
         let operation = operation.into();
         let mut moves = 0;
         loop {
@@ -301,13 +322,16 @@ pub(crate) async fn open_engine(settings: Settings, terminal: &Terminal, directo
 }
 
 impl Answer {
-    fn read<T: DeserializeOwned>(self) -> Result<T> {
+    fn read<T: DeserializeOwned>(self) -> Result<(T, Vec<String>)> {
         match self.errors.into_iter().next() {
             Some(error) => {
                 let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
                 Err(Failure::new(kind, error.message))
             }
-            None => serde_json::from_value(self.data).map_err(|error| unexpected(&error)),
+            None => {
+                let data = serde_json::from_value(self.data).map_err(|error| unexpected(&error))?;
+                Ok((data, self.extensions.warnings))
+            }
         }
     }
 }

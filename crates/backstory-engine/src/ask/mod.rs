@@ -29,7 +29,7 @@ pub use verify::{Check, MAX_CITATIONS};
 use crate::{
     Engine,
     error::{Error, Result},
-    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, is_excluded},
+    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, is_excluded},
 };
 use evidence::{Asked, AskedWord, Candidate, Verdict};
 use select::{MAX_QUOTES, Scored, choose};
@@ -120,6 +120,7 @@ impl Engine {
             let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
             return Err(Error::invalid(message));
         }
+        check_names(&request.filter)?;
         // It is repeated in the answer, and may be kept.
         let question = self.redactor().redact(question).0.into_owned();
         let before = request.before.as_deref().unwrap_or_default();

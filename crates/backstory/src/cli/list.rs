@@ -145,7 +145,8 @@ impl From<Node> for Item {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "list", || Ok(())).await?;
     repos::require_projects(session, &client, args.project.as_slice()).await?;
-    let items = read(&client, args).await?;
+    let (items, warnings) = read(&client, args).await?;
+    warnings.iter().for_each(|warning| session.terminal.note(warning));
     if args.json {
         return Ok(session.terminal.json(&items)?);
     }
@@ -156,24 +157,28 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     print(session, args.what, &items)
 }
 
-async fn read(client: &Client, args: &Args) -> Result<Vec<Item>> {
+/// What is listed, and what to say of names that nothing has.
+async fn read(client: &Client, args: &Args) -> Result<(Vec<Item>, Vec<String>)> {
     let query = if args.what == What::Issues { ISSUES } else { MERGE_REQUESTS };
     let filter = json!({
         "project": args.project, "state": args.state.map(State::api_name), "author": args.author, "label": args.label,
     });
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let mut items: Vec<Item> = Vec::new();
+    let mut warnings = Vec::new();
     let mut after: Option<String> = None;
     while items.len() < limit {
         let first = (limit - items.len()).min(PAGE);
-        let Answer { list } = client.run(query, json!({ "filter": filter, "first": first, "after": after })).await?;
+        let variables = json!({ "filter": filter, "first": first, "after": after });
+        let (Answer { list }, told) = client.run_warned(query, variables).await?;
+        warnings.extend(told);
         items.extend(list.nodes.into_iter().map(Item::from));
         match list.page_info.end_cursor.filter(|_| list.page_info.has_next_page) {
             Some(end) => after = Some(end),
             None => break,
         }
     }
-    Ok(items)
+    Ok((items, warnings))
 }
 
 fn print(session: &Session, what: What, items: &[Item]) -> Result<()> {
