@@ -85,11 +85,14 @@ impl Repository {
         self.indexed.iter().any(|indexed| indexed.branch == name)
     }
 
+    /// What of it was left out, as sentences.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = String> {
+        self.left_out.iter().map(|what| format!("{}: {}", plain(&self.project), plain(what)))
+    }
+
     /// Says what of it was left out.
     pub(super) fn tell_left_out(&self, terminal: &Terminal) {
-        for what in &self.left_out {
-            terminal.warning(format_args!("{}: {}", plain(&self.project), plain(what)));
-        }
+        self.left_out().for_each(|what| terminal.warning(what));
     }
 
     fn shown_branches(&self) -> String {

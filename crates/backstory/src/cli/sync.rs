@@ -108,7 +108,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(sentence(&summary))?;
     for repository in repos::all(&client).await? {
-        if args.projects.is_empty() || args.projects.contains(&repository.project) {
+        if projects.is_empty() || projects.contains(&repository.project) {
             repository.tell_left_out(&session.terminal);
         }
     }
