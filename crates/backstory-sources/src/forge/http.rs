@@ -197,10 +197,10 @@ impl Http {
             let value = token_value(conventions.token_prefix, token.expose_secret())?;
             headers.insert(HeaderName::from_static(conventions.token_header), value);
         }
+        settings.network.check(&base).map_err(|error| refused_address(&error))?;
         let mut builder = client_builder(&base, timeouts, headers);
         if let Network::Public(allowed) = &settings.network {
             let resolver = PublicOnly::new(allowed.clone(), lookup);
-            resolver.check_literal(&base).map_err(|error| refused_address(&error))?;
             // A proxy would look the host up itself.
             builder = builder.no_proxy().dns_resolver(Arc::new(resolver));
         }
