@@ -35,7 +35,7 @@ fn variables(file: &str) -> Vec<Value> {
         "chat" => vec![json!({ "id": "1" })],
         "send_message" => vec![json!({ "chat": "1", "text": QUESTION, "model": false })],
         "chats" | "audit" | "jobs" => vec![json!({ "first": 20 })],
-        "commit" | "reference" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
+        "commit" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
         "compare_snapshots" => vec![json!({ "from": "0000", "to": "0000", "first": 20 })],
         "context" => vec![
             json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000 } }),
@@ -43,17 +43,15 @@ fn variables(file: &str) -> Vec<Value> {
             json!({ "about": { "ref": HIDDEN }, "options": { "tokens": 8000 } }),
             json!({ "about": { "ref": PUBLIC }, "options": { "tokens": 8000 } }),
         ],
-        "discussion" => vec![discussions(&format!("{HIDDEN}~1"))],
         "entity" => vec![json!({ "name": "tangerin", "first": 5 })],
         "evaluate" => {
             let question = json!({ "id": "q", "question": QUESTION, "expected": ["#7"] });
             vec![json!({ "questions": [question], "project": "acme/shop", "depth": 50 })]
         }
-        "examples" => vec![json!({ "head": HIDDEN })],
         "forget" => vec![json!({ "ref": HIDDEN })],
         "history" => vec![json!({ "ref": HIDDEN, "first": 5, "skip": 0 })],
         "issue" | "issue_discussions" => vec![discussions(HIDDEN), discussions(PUBLIC)],
-        "merge_request" | "merge_request_discussions" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
+        "merge_request" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
         "issues" => vec![
             json!({ "filter": {}, "first": 100 }),
             json!({ "filter": { "author": "mallorqui\u{6e}" }, "first": 100 }),

@@ -56,17 +56,23 @@ pub trait Visitor {
 
 /// Shows every use case to a visitor.
 pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<crate::code::EntityRequest>();
+    visitor.visit::<crate::code::HistoryRequest>();
     visitor.visit::<crate::embedding::EmbedRequest>();
     visitor.visit::<crate::enrich::EnrichRequest>();
     visitor.visit::<crate::forget::AuditRequest>();
     visitor.visit::<crate::forget::ForgetRequest>();
     visitor.visit::<crate::forget::UndoForget>();
     visitor.visit::<crate::read::CoverageRequest>();
+    visitor.visit::<crate::read::ListThreads>();
     visitor.visit::<crate::read::SyncStatusRequest>();
     visitor.visit::<crate::rebuild::RebuildRequest>();
     visitor.visit::<crate::repository::AddRequest>();
+    visitor.visit::<crate::repository::CentralFilesRequest>();
     visitor.visit::<crate::repository::ListRepositories>();
     visitor.visit::<crate::repository::RemoveRepository>();
+    visitor.visit::<crate::show::ShowRequest>();
+    visitor.visit::<crate::stats::StatsRequest>();
     visitor.visit::<crate::sync::SyncRequest>();
     visitor.visit::<crate::task::GetTask>();
     visitor.visit::<crate::task::ListTasks>();

@@ -15,6 +15,7 @@ use backstory_engine::{
         forge::{self, Client as ForgeClient, token_wanted},
         git::{Git, command::GitSettings},
     },
+    stats::StatsRequest,
 };
 use backstory_server::{Limits, Schemas};
 use serde::Serialize;
@@ -312,11 +313,11 @@ async fn ask(client: Result<Client>) -> Result<(Client, Coverage)> {
 
 /// They are not stored, but they were written where others read.
 async fn check_secrets(client: &Client, report: &mut Report) {
-    match stats::secrets(client).await {
-        Ok(projects) => {
-            for of in projects {
-                let detail =
-                    format!("in {} {} were replaced; whoever wrote them should revoke them", of.name(), of.counts());
+    match client.answer(StatsRequest {}).await {
+        Ok(found) => {
+            for of in found.secrets {
+                let (project, kinds) = (stats::project_name(&of), stats::count_kinds(&of));
+                let detail = format!("in {project} {kinds} were replaced; whoever wrote them should revoke them");
                 report.warn("secrets", detail);
             }
         }
