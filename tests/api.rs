@@ -7,7 +7,7 @@ use backstory_engine::{
     model::sight::Sight,
     use_case::{Scope, UseCase, Visitor, visit_all},
 };
-use backstory_server::{Access, Limits, Schemas, Token, serve};
+use backstory_server::{Access, Limits, Token, serve};
 use expect_test::expect;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -185,8 +185,7 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
     let token = Token { secret: SecretString::from(TOKEN), sight: Sight::Open };
     let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
-    let schemas = Schemas::new(&engine, limits);
-    tokio::spawn(async move { serve(engine, schemas, listener, access, std::future::pending()).await.unwrap() });
+    tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
         .assert_eq(&refusal(&api.request("snapshots", Some(TOKEN), &json!({})).await));
     // What reads everything has more time.

@@ -113,7 +113,7 @@ fn history_follows_names() {
         2024-01-01  a561454a  added    +3 -0           Ada Lovelace  feat: keep sessions in Redis          README.md"#]]
     .assert_eq(&told(&sandbox.run(&["history", "INTRO.md"]).ok()));
     let answer = sandbox.run(&["history", "src/cart.py#total", "--json"]).ok().json();
-    assert_eq!((&answer["has_more"], &answer["changes"][0]["kind"]), (&json!(false), &json!("INTRODUCED")), "{answer}");
+    assert_eq!((&answer["has_more"], &answer["changes"][0]["kind"]), (&json!(false), &json!("introduced")), "{answer}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ async fn every_operation_document_is_valid() {
     let variables = json!({
         "query": "why", "mode": "HYBRID", "first": 1, "runs": 1, "id": "1", "ref": "acme/shop#1", "projection": "GRAPH",
         "scope": "NEW", "force": false, "address": "/nowhere", "allBranches": false, "project": "acme/shop",
-        "head": "acme/shop@1a2b3c4", "questions": [], "kind": "SYNC",
+        "questions": [], "kind": "SYNC",
     });
     let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../queries/graphql");
     for entry in fs::read_dir(documents).unwrap() {

@@ -20,24 +20,21 @@ fn variables(file: &str) -> Vec<Value> {
     let discussions = |reference: &str| json!({ "ref": reference });
     match file {
         "ask" => vec![json!({ "question": QUESTION, "model": false })],
-        "refusal" => vec![json!({ "question": QUESTION })],
         "chat" => vec![json!({ "id": "1" })],
         "send_message" => vec![json!({ "chat": "1", "text": QUESTION, "model": false })],
         "chats" | "audit" | "jobs" => vec![json!({ "first": 20 })],
-        "commit" | "reference" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
+        "commit" => vec![json!({ "ref": HIDDEN }), json!({ "ref": "@mallorquin" })],
         "context" => vec![
             json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000 } }),
             json!({ "about": { "query": QUESTION }, "options": { "tokens": 8000, "format": "JSON" } }),
             json!({ "about": { "ref": HIDDEN }, "options": { "tokens": 8000 } }),
             json!({ "about": { "ref": PUBLIC }, "options": { "tokens": 8000 } }),
         ],
-        "discussion" => vec![discussions(&format!("{HIDDEN}~1"))],
         "entity" => vec![json!({ "name": "tangerin", "first": 5 })],
-        "examples" => vec![json!({ "head": HIDDEN })],
         "forget" => vec![json!({ "ref": HIDDEN })],
         "history" => vec![json!({ "ref": HIDDEN, "first": 5, "skip": 0 })],
         "issue" | "issue_discussions" => vec![discussions(HIDDEN), discussions(PUBLIC)],
-        "merge_request" | "merge_request_discussions" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
+        "merge_request" => vec![discussions("acme/shop!1"), discussions("acme/shop!7")],
         "issues" => vec![
             json!({ "filter": {}, "first": 100 }),
             json!({ "filter": { "author": "mallorqui\u{6e}" }, "first": 100 }),
@@ -69,7 +66,7 @@ impl Visitor for Readable {
 fn requests(use_case: &str) -> Vec<Value> {
     let shop = json!({ "project": "acme/shop" });
     match use_case {
-        "check" | "coverage" | "digest" | "repositories" | "snapshots" | "tasks" => vec![json!({})],
+        "check" | "coverage" | "digest" | "repositories" | "snapshots" | "stats" | "tasks" => vec![json!({})],
         "audit" | "chats" | "jobs" => vec![json!({ "limit": 20 })],
         "ask" => vec![json!({ "question": QUESTION, "model": false })],
         "compare-snapshots" => vec![json!({ "from": "0000", "to": "0000", "limit": 20 })],
@@ -78,7 +75,16 @@ fn requests(use_case: &str) -> Vec<Value> {
             let hidden = json!({ "target": { "target": { "node": HIDDEN }, "rev": null } });
             vec![about(json!({ "query": QUESTION })), about(hidden)]
         }
+        "central-files" => vec![json!({ "project": "acme/shop", "limit": 20 })],
         "create-chat" => vec![shop],
+        "entity" => vec![json!({ "name": "tangerin", "limit": 5 })],
+        "history" => vec![json!({ "id": HIDDEN, "limit": 5 })],
+        "show" => [HIDDEN, PUBLIC, "acme/shop!1", "acme/shop!7"].map(|id| json!({ "id": id })).into(),
+        "threads" => vec![
+            json!({ "kind": "issue", "limit": 100 }),
+            json!({ "kind": "issue", "filter": { "author": "mallorqui\u{6e}" }, "limit": 100 }),
+            json!({ "kind": "merge_request", "limit": 100 }),
+        ],
         "messages" => vec![json!({ "chat": 1, "limit": 100 })],
         "search" => ["hybrid", "lexical", "semantic"]
             .map(|mode| json!({ "query": QUESTION, "mode": mode, "limit": 100, "rerank": true }))

@@ -1,9 +1,11 @@
 //! What happened to files and code entities, and who did it.
 
 use backstory_engine::{
-    code::EntityCard,
+    code::{Change, CommitSummary, EntityDetails, EntityRequest, History, HistoryRequest},
+    error::Result,
+    graph::Direction,
     ledger::Branches,
-    model::{entity::ItemKind, id::NodeId},
+    model::entity::ItemKind,
 };
 use expect_test::expect;
 use serde_json::Value;
@@ -11,37 +13,42 @@ use serde_json::Value;
 use super::world::World;
 use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, PROJECT};
 
-async fn history(indexed: &Indexed, id: &str) -> String {
-    let changes = indexed.engine.code_history(id.parse::<NodeId>().unwrap(), 0, 50).await.unwrap();
-    assert!(!changes.more);
-    let told = |change: &backstory_engine::code::Change| {
-        format!("{:?} {} — {}", change.kind, change.name, change.record.commit.title())
-    };
-    changes.changes.iter().map(told).collect::<Vec<_>>().join("\n")
+async fn changes(indexed: &Indexed, id: &str, skip: usize, limit: usize) -> Result<History> {
+    indexed.engine.code_history(HistoryRequest { id: id.parse().unwrap(), skip, limit }).await
 }
 
-fn shown(card: &EntityCard) -> String {
-    let title = |record: &Option<backstory_engine::model::repository::CommitRecord>| {
-        record.as_ref().map_or("-".to_owned(), |record| record.commit.title().to_owned())
-    };
-    let lines = card.definition.as_ref().map(|entity| (entity.lines.first, entity.lines.last));
+async fn history(indexed: &Indexed, id: &str) -> String {
+    let history = changes(indexed, id, 0, 50).await.unwrap();
+    assert!(!history.has_more);
+    let line = |change: &Change| format!("{:?} {} — {}", change.kind, change.name, change.commit.title);
+    history.changes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn format_entity(entity: &EntityDetails) -> String {
+    let title = |commit: &Option<CommitSummary>| commit.as_ref().map_or("-".to_owned(), |commit| commit.title.clone());
     let mut text = format!(
-        "{} at {lines:?}: {} changes, first {}, last {}",
-        card.id,
-        card.changes,
-        title(&card.introduced),
-        title(&card.last_changed)
+        "{} at {:?}: {} changes, first {}, last {}",
+        entity.id,
+        entity.lines,
+        entity.changes,
+        title(&entity.introduced),
+        title(&entity.last_changed)
     );
-    for ((edge, out), nodes) in &card.neighbours {
-        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-        text += &format!("\n  {} {} {}", if *out { "->" } else { "<-" }, edge.name(), nodes.join(", "));
+    for neighbors in &entity.neighbors {
+        let nodes: Vec<String> = neighbors.nodes.iter().map(ToString::to_string).collect();
+        let arrow = if neighbors.direction == Direction::Out { "->" } else { "<-" };
+        text += &format!("\n  {arrow} {} {}", neighbors.edge.name(), nodes.join(", "));
     }
     text
 }
 
+fn named(name: &str) -> EntityRequest {
+    EntityRequest { name: name.to_owned(), project: None, limit: 10 }
+}
+
 async fn entities(indexed: &Indexed, name: &str) -> String {
-    let cards = indexed.engine.entities(name, None, 10).await.unwrap();
-    cards.iter().map(shown).collect::<Vec<_>>().join("\n")
+    let entities = indexed.engine.entities(named(name)).await.unwrap();
+    entities.iter().map(format_entity).collect::<Vec<_>>().join("\n")
 }
 
 const SCALE: &str = "\
@@ -138,17 +145,17 @@ async fn histories_follow_names() {
 
         acme/tool:src/zeta.py#other at None: 3 changes, first Another zeta, last Nobody needs it"#]]
     .assert_eq(&said.join("\n\n"));
-    let gone = indexed.engine.entities("nothing_of_that_name", None, 10).await.unwrap_err();
+    let gone = indexed.engine.entities(named("nothing_of_that_name")).await.unwrap_err();
     expect!["there is no code entity nothing_of_that_name in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
-    let gone = indexed.engine.code_history(format!("{PROJECT}:src/never.py").parse().unwrap(), 0, 5).await.unwrap_err();
+    let gone = changes(&indexed, &format!("{PROJECT}:src/never.py"), 0, 5).await.unwrap_err();
     expect!["there is no file acme/tool:src/never.py in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
     // Pages are parts of the whole.
-    let id: NodeId = format!("{PROJECT}:src/omega.py").parse().unwrap();
-    let all = indexed.engine.code_history(id.clone(), 0, 50).await.unwrap();
+    let id = format!("{PROJECT}:src/omega.py");
+    let all = changes(&indexed, &id, 0, 50).await.unwrap();
     for at in 0..all.changes.len() {
-        let page = indexed.engine.code_history(id.clone(), at, 1).await.unwrap();
-        assert_eq!(page.changes[0].record.commit.sha, all.changes[at].record.commit.sha);
-        assert_eq!(page.more, at + 1 < all.changes.len());
+        let page = changes(&indexed, &id, at, 1).await.unwrap();
+        assert_eq!(page.changes[0].commit, all.changes[at].commit);
+        assert_eq!(page.has_more, at + 1 < all.changes.len());
     }
 }
 
@@ -176,8 +183,8 @@ async fn commits_of_one_second_are_ordered_by_ancestry() {
     origin.write("src/alpha.py", body(8)).commit("Step 8");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let id = format!("{PROJECT}:src/alpha.py#scale");
-    let changes = indexed.engine.code_history(id.parse::<NodeId>().unwrap(), 0, 50).await.unwrap().changes;
-    let titles: Vec<&str> = changes.iter().map(|change| change.record.commit.title()).collect();
+    let changes = changes(&indexed, &id, 0, 50).await.unwrap().changes;
+    let titles: Vec<&str> = changes.iter().map(|change| change.commit.title.as_str()).collect();
     expect![[r#"
         [
             "Step 8",

@@ -246,16 +246,15 @@ impl Engine {
 
     async fn graph_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
         let stats = self.stats().await?;
-        let count = |class: &str| stats.nodes.get(class).copied().unwrap_or(0);
         let of = |kind| expected.threads.get(&kind).map_or(0, BTreeSet::len) as u64;
         let pairs = [
-            ("Issue", of(ItemKind::Issue)),
-            ("MergeRequest", of(ItemKind::MergeRequest)),
-            ("Discussion", expected.discussions.len() as u64),
+            ("Issue", stats.issues, of(ItemKind::Issue)),
+            ("MergeRequest", stats.merge_requests, of(ItemKind::MergeRequest)),
+            ("Discussion", stats.discussions, expected.discussions.len() as u64),
         ];
-        let differs = pairs.into_iter().filter(|(class, wanted)| count(class) != *wanted);
+        let differs = pairs.into_iter().filter(|(_, count, wanted)| count != wanted);
         Ok(differs
-            .map(|(class, wanted)| format!("{class}: {} in the graph, {wanted} in the ledger", count(class)))
+            .map(|(class, count, wanted)| format!("{class}: {count} in the graph, {wanted} in the ledger"))
             .collect())
     }
 

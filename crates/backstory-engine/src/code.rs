@@ -4,21 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
-    code::Entity,
+    code::{Entity, EntityKind, FileAnalysis},
     commit::Sha,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{NS, NodeId},
+    id::{NS, NodeId, ThreadId},
     lineage::Lineage,
-    repository::{CommitRecord, Record},
+    repository::{CommitRecord, EntityChangeKind, InRepository, Record},
+    text::echo,
 };
-use backstory_store::graph::{Direction, Value, queries};
+use backstory_store::graph::{Direction, EdgeEnd, Value, queries};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
     error::{Error, Result},
     read::not_found,
+    use_case::{UseCase, Weight},
 };
 
 /// Most changes of one page.
@@ -27,31 +30,83 @@ pub const MAX_CHANGES: usize = 500;
 const MAX_NAMES: usize = 20;
 /// Most entities of one name that are told.
 pub const MAX_ENTITIES: usize = 50;
-/// Most neighbours of a kind that are told.
-const MAX_NEIGHBOURS: usize = 50;
+/// Most nodes at edges of one type and direction.
+const MAX_NEIGHBORS: usize = 50;
 
-/// What a commit did to a file or entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It added it.
-    Introduced,
-    /// It changed it.
-    Modified,
-    /// It took it away, or gave it another name.
-    Removed,
+/// Requests the commits that changed a file or code entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryRequest {
+    /// The file or code entity.
+    pub id: NodeId,
+    /// Changes to leave out at the beginning.
+    #[serde(default)]
+    pub skip: usize,
+    /// Most changes, at most [`MAX_CHANGES`].
+    pub limit: usize,
 }
 
-/// A change of a file or entity.
-#[derive(Clone, Debug)]
+impl UseCase for HistoryRequest {
+    const NAME: &'static str = "history";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = History;
+
+    async fn run(self, engine: &Engine) -> Result<History> {
+        engine.code_history(self).await
+    }
+}
+
+/// A page of the changes of a file or code entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct History {
+    /// Newest first.
+    pub changes: Vec<Change>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// A change of a file or code entity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The commit.
-    pub record: CommitRecord,
-    /// What it did.
-    pub kind: ChangeKind,
-    /// What the file or entity was called then.
+    pub commit: CommitSummary,
+    /// What it did; a rename removes the old name.
+    pub kind: EntityChangeKind,
+    /// The name that the file or entity had then.
     pub name: NodeId,
-    /// Merge requests that carried the commit.
-    pub merge_requests: Vec<String>,
+    /// Lines added to the file; `None` if unknown.
+    pub insertions: Option<u32>,
+    /// Lines deleted from the file; `None` if unknown.
+    pub deletions: Option<u32>,
+    /// Merge requests that introduced the commit.
+    pub merge_requests: Vec<ThreadId>,
+}
+
+/// A commit in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitSummary {
+    /// Its id.
+    pub id: NodeId,
+    /// Object name.
+    pub sha: Sha,
+    /// First line of the message.
+    pub title: String,
+    /// Name of the author.
+    pub author: String,
+    /// When it was committed.
+    pub date: Timestamp,
+}
+
+impl CommitSummary {
+    fn new(project: &str, record: &CommitRecord) -> Self {
+        let commit = &record.commit;
+        Self {
+            id: NodeId::commit(project, &commit.sha.to_string()),
+            sha: commit.sha,
+            title: commit.title().to_owned(),
+            author: commit.author.name.clone(),
+            date: commit.committer.at,
+        }
+    }
 }
 
 /// A change as the graph tells it.
@@ -60,35 +115,74 @@ struct Found {
     /// When it was committed, later than any ancestor.
     at: Timestamp,
     sha: String,
-    kind: ChangeKind,
+    kind: EntityChangeKind,
     /// What the file or entity was called then.
     name: NodeId,
 }
 
-/// A page of changes.
-#[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// Newest first.
-    pub changes: Vec<Change>,
-    /// Whether there are more.
-    pub more: bool,
+/// Requests code entities by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntityRequest {
+    /// `login`, `Session.login`, `src/a.rs#login` or an id.
+    pub name: String,
+    /// Full path of the project; all projects if absent.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// Most entities, at most [`MAX_ENTITIES`].
+    pub limit: usize,
 }
 
-/// A code entity and what is known of it.
-#[derive(Clone, Debug)]
-pub struct EntityCard {
-    /// Its node.
+impl UseCase for EntityRequest {
+    const NAME: &'static str = "entity";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Vec<EntityDetails>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<EntityDetails>> {
+        engine.entities(self).await
+    }
+}
+
+/// A code entity, its history and its edges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntityDetails {
+    /// Its id.
     pub id: NodeId,
-    /// Its definition at the indexed head; `None` if it is gone.
-    pub definition: Option<Entity>,
-    /// The commit that it is first known from, also under a name it had before.
-    pub introduced: Option<CommitRecord>,
+    /// Full path of the project.
+    pub project: String,
+    /// Path of its file.
+    pub path: String,
+    /// Its qualified name, unique in the file.
+    pub name: String,
+    /// Whether the indexed head has it.
+    pub current: bool,
+    /// Its kind; `None` if the indexed head does not have it.
+    pub kind: Option<EntityKind>,
+    /// How it is declared.
+    pub signature: Option<String>,
+    /// First and last line.
+    pub lines: Option<(u32, u32)>,
+    /// Its doc comment.
+    pub doc: Option<String>,
+    /// The first commit that has it, possibly under an earlier name.
+    pub introduced: Option<CommitSummary>,
     /// The commit that changed it last.
-    pub last_changed: Option<CommitRecord>,
-    /// How many commits changed it, also under the names it had before.
+    pub last_changed: Option<CommitSummary>,
+    /// How many commits changed it, under all its names.
     pub changes: usize,
-    /// What refers to it and what it refers to, by the name of the edge and its direction.
-    pub neighbours: BTreeMap<(Edge, bool), Vec<NodeId>>,
+    /// The nodes that it has edges with.
+    #[serde(rename = "neighbours")]
+    pub neighbors: Vec<Neighbors>,
+}
+
+/// The nodes at the other ends of edges of one type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbors {
+    /// Type of the edges.
+    pub edge: Edge,
+    /// Whether they start at the entity or end there.
+    pub direction: Direction,
+    /// The nodes, at most 50.
+    pub nodes: Vec<NodeId>,
 }
 
 impl Engine {
@@ -97,33 +191,56 @@ impl Engine {
     ///
     /// # Errors
     /// Nothing is known of it, or a store failed.
-    pub async fn code_history(&self, id: NodeId, skip: usize, limit: usize) -> Result<Changes> {
+    pub async fn code_history(&self, request: HistoryRequest) -> Result<History> {
+        let HistoryRequest { id, skip, limit } = request;
         if limit > MAX_CHANGES {
             return Err(Error::invalid(format!(
                 "{limit} changes were asked for; at most {MAX_CHANGES} are told at once"
             )));
         }
+        let what = match &id {
+            NodeId::File { .. } => "file",
+            NodeId::Entity { .. } => "code entity",
+            other => {
+                let id = other.to_string();
+                let message = format!("{} is not a file or code entity; write group/project:src/a.rs", echo(&id));
+                return Err(Error::invalid(message));
+            }
+        };
         let found = self.followed(&id).await?;
         if found.is_empty() {
-            return Err(not_found(
-                if matches!(id, NodeId::File { .. }) { "file" } else { "code entity" },
-                &id.to_string(),
-            ));
+            return Err(not_found(what, &id.to_string()));
         }
-        let more = found.len() > skip.saturating_add(limit);
+        let has_more = found.len() > skip.saturating_add(limit);
         let project = id.project().unwrap_or_default().to_owned();
         let engine = self.clone();
         self.blocking(move || {
             let mut changes = Vec::new();
-            for Found { sha, kind, name, .. } in found.into_iter().skip(skip).take(limit) {
-                let Some(record) = engine.commit_record(&project, &sha)? else { continue };
-                let carriers = engine.carriers(&project, record.commit.sha)?;
-                let merge_requests = carriers.into_iter().map(|carrier| carrier.id.to_string()).collect();
-                changes.push(Change { record, kind, name, merge_requests });
+            for found in found.into_iter().skip(skip).take(limit) {
+                changes.extend(engine.to_change(&project, found)?);
             }
-            Ok(Changes { changes, more })
+            Ok(History { changes, has_more })
         })
         .await
+    }
+
+    fn to_change(&self, project: &str, found: Found) -> Result<Option<Change>> {
+        let Found { sha, kind, name, .. } = found;
+        let Some(record) = self.commit_record(project, &sha)? else { return Ok(None) };
+        let path = match &name {
+            NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
+            _ => "",
+        };
+        let file = record.commit.changes.iter().find(|file| file.path.as_str() == path);
+        let lines = file.and_then(|file| file.lines);
+        Ok(Some(Change {
+            commit: CommitSummary::new(project, &record),
+            kind,
+            insertions: lines.map(|lines| lines.insertions),
+            deletions: lines.map(|lines| lines.deletions),
+            merge_requests: self.carriers(project, record.commit.sha)?.into_iter().map(|carrier| carrier.id).collect(),
+            name,
+        }))
     }
 
     /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
@@ -139,8 +256,8 @@ impl Engine {
                 }
                 let mut changes = self.changes_of(&earlier).await?;
                 let took_over = |change: &&Found| {
-                    let is_it = |own: &Found| own.sha == change.sha && own.kind != ChangeKind::Removed;
-                    change.kind == ChangeKind::Removed && told[at].iter().any(is_it)
+                    let is_it = |own: &Found| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
+                    change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
                 };
                 let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
                 changes.retain(|change| change.at <= renamed_at);
@@ -151,9 +268,12 @@ impl Engine {
         }
         let mut found: Vec<Found> = told.into_iter().flatten().collect();
         // A rename is one commit under two names: the new one tells it.
-        let kept: BTreeSet<String> =
-            found.iter().filter(|found| found.kind != ChangeKind::Removed).map(|found| found.sha.clone()).collect();
-        found.retain(|found| found.kind != ChangeKind::Removed || !kept.contains(&found.sha));
+        let kept: BTreeSet<String> = found
+            .iter()
+            .filter(|found| found.kind != EntityChangeKind::Removed)
+            .map(|found| found.sha.clone())
+            .collect();
+        found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
         found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
         Ok(found)
     }
@@ -183,9 +303,9 @@ impl Engine {
                     continue;
                 };
                 let kind = match how {
-                    "introduces" => ChangeKind::Introduced,
-                    "removes" => ChangeKind::Removed,
-                    _ => ChangeKind::Modified,
+                    "introduces" => EntityChangeKind::Introduced,
+                    "removes" => EntityChangeKind::Removed,
+                    _ => EntityChangeKind::Modified,
                 };
                 (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
                 found.push(Found { at, sha, kind, name: id.clone() });
@@ -196,23 +316,24 @@ impl Engine {
         }
     }
 
-    /// Code entities of a name, or the one of a reference.
+    /// Returns the code entities of a name, or the one of an id.
     ///
     /// # Errors
-    /// There is none, or a store failed.
-    pub async fn entities(&self, name: &str, project: Option<&str>, limit: usize) -> Result<Vec<EntityCard>> {
+    /// There is none, or a store cannot be read.
+    pub async fn entities(&self, request: EntityRequest) -> Result<Vec<EntityDetails>> {
+        let EntityRequest { name, project, limit } = request;
         let ids = match name.parse::<NodeId>() {
             Ok(id @ NodeId::Entity { .. }) => vec![id],
-            _ => self.entities_named(name, project).await?,
+            _ => self.entities_named(&name, project.as_deref()).await?,
         };
-        let mut cards = Vec::new();
+        let mut entities = Vec::new();
         for id in ids.into_iter().take(limit.min(MAX_ENTITIES)) {
-            cards.extend(self.entity_card(id).await?);
+            entities.extend(self.entity_details(id).await?);
         }
-        if cards.is_empty() {
-            return Err(not_found("code entity", name));
+        if entities.is_empty() {
+            return Err(not_found("code entity", &name));
         }
-        Ok(cards)
+        Ok(entities)
     }
 
     async fn entities_named(&self, name: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
@@ -243,46 +364,62 @@ impl Engine {
         Ok(ids.into_iter().map(|(_, id)| id).collect())
     }
 
-    async fn entity_card(&self, id: NodeId) -> Result<Option<EntityCard>> {
-        let NodeId::Entity { project, path, name } = &id else { return Ok(None) };
+    async fn entity_details(&self, id: NodeId) -> Result<Option<EntityDetails>> {
+        let NodeId::Entity { project, path, name } = id.clone() else { return Ok(None) };
         let changes = self.followed(&id).await?;
         let engine = self.clone();
-        let (project, path, name, node) = (project.clone(), path.clone(), name.clone(), id.clone());
         self.blocking(move || {
-            let item = engine.ledger().item(&project, ItemKind::File, &path)?;
-            let file = item.map(|item| engine.parse(&item)).transpose()?;
-            let definition = file.and_then(|item| match item {
-                Item::Repository(of) => match of.record {
-                    Record::File(file) => {
-                        let entities = file.analysis?.code()?.entities.clone();
-                        entities.into_iter().find(|entity| entity.qualified_name == name)
-                    }
-                    _ => None,
-                },
-                _ => None,
-            });
+            let definition = engine.definition(&project, &path, &name)?;
             if definition.is_none() && changes.is_empty() {
                 return Ok(None);
             }
-            let record = |change: Option<&Found>| match change {
-                Some(change) => engine.commit_record(&project, &change.sha),
-                None => Ok(None),
+            let summary = |change: Option<&Found>| {
+                let record = change.map(|change| engine.commit_record(&project, &change.sha)).transpose()?;
+                Ok::<_, Error>(record.flatten().map(|record| CommitSummary::new(&project, &record)))
             };
-            let introduced = changes.iter().rev().find(|change| change.kind == ChangeKind::Introduced);
-            let (introduced, last_changed) = (record(introduced.or(changes.last()))?, record(changes.first())?);
-            let mut neighbours = BTreeMap::new();
-            for (direction, out) in [(Direction::Out, true), (Direction::In, false)] {
-                for end in engine.graph().edges(&node, direction, None)? {
-                    let told: &mut Vec<NodeId> = neighbours.entry((end.edge, out)).or_default();
-                    if !matches!(end.other, NodeId::Commit { .. }) && told.len() < MAX_NEIGHBOURS {
-                        told.push(end.other);
-                    }
-                }
-            }
-            neighbours.retain(|_, nodes| !nodes.is_empty());
-            Ok(Some(EntityCard { id: node, definition, introduced, last_changed, changes: changes.len(), neighbours }))
+            let introduced = changes.iter().rev().find(|change| change.kind == EntityChangeKind::Introduced);
+            let (introduced, last_changed) = (summary(introduced.or(changes.last()))?, summary(changes.first())?);
+            Ok(Some(EntityDetails {
+                neighbors: engine.neighbors(&id)?,
+                id,
+                project,
+                path,
+                name,
+                current: definition.is_some(),
+                kind: definition.as_ref().map(|entity| entity.kind),
+                signature: definition.as_ref().map(|entity| entity.signature.clone()),
+                lines: definition.as_ref().map(|entity| (entity.lines.first, entity.lines.last)),
+                doc: definition.and_then(|entity| entity.doc),
+                introduced,
+                last_changed,
+                changes: changes.len(),
+            }))
         })
         .await
+    }
+
+    /// Reads the definition of an entity from the indexed head.
+    fn definition(&self, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
+        let Some(item) = self.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
+        let Item::Repository(InRepository { record: Record::File(file), .. }) = self.parse(&item)? else {
+            return Ok(None);
+        };
+        let code = file.analysis.as_ref().and_then(FileAnalysis::code);
+        Ok(code.and_then(|code| code.entities.iter().find(|entity| entity.qualified_name == name).cloned()))
+    }
+
+    fn neighbors(&self, id: &NodeId) -> Result<Vec<Neighbors>> {
+        let mut found: BTreeMap<(Edge, bool), Neighbors> = BTreeMap::new();
+        for direction in [Direction::In, Direction::Out] {
+            for EdgeEnd { edge, other } in self.graph().edges(id, direction, None)? {
+                let neighbors = found.entry((edge, direction == Direction::Out));
+                let nodes = &mut neighbors.or_insert(Neighbors { edge, direction, nodes: vec![] }).nodes;
+                if !matches!(other, NodeId::Commit { .. }) && nodes.len() < MAX_NEIGHBORS {
+                    nodes.push(other);
+                }
+            }
+        }
+        Ok(found.into_values().filter(|neighbors| !neighbors.nodes.is_empty()).collect())
     }
 
     /// Where all lines of a file come from, and the commit at which that holds.

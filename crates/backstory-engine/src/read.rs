@@ -6,7 +6,6 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
-    sight::Sight,
 };
 use backstory_sources::forge::List;
 use backstory_store::{
@@ -29,8 +28,33 @@ use crate::{
 /// Most items of one page of a list.
 pub const MAX_PAGE: usize = 1000;
 
-/// Which issues or merge requests of a list.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Requests a page of issues or merge requests, the last changed first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListThreads {
+    /// Which of the two.
+    pub kind: ThreadKind,
+    /// Conditions that they meet.
+    #[serde(default)]
+    pub filter: ThreadFilter,
+    /// Most of them, at most [`MAX_PAGE`].
+    pub limit: usize,
+    /// Where the previous page ends.
+    #[serde(default)]
+    pub after: Option<PageCursor>,
+}
+
+impl UseCase for ListThreads {
+    const NAME: &'static str = "threads";
+    type Answer = ThreadList;
+
+    async fn run(self, engine: &Engine) -> Result<ThreadList> {
+        engine.list_threads(self).await
+    }
+}
+
+/// Conditions of a list of issues or merge requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadFilter {
     /// Full path of the project.
     pub project: Option<String>,
@@ -43,8 +67,8 @@ pub struct ThreadFilter {
 }
 
 /// Where a page of a list ends, so that the next begins after it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageEnd {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageCursor {
     /// When its last item last changed.
     pub updated_at: Timestamp,
     /// Its last item.
@@ -55,9 +79,76 @@ pub struct PageEnd {
 #[derive(Clone, Debug, Default)]
 pub struct ThreadPage {
     /// Issues or merge requests, newest change first.
-    pub ids: Vec<PageEnd>,
+    pub ids: Vec<PageCursor>,
     /// Whether there are more.
     pub more: bool,
+}
+
+/// A page of issues or merge requests with what a list shows of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadList {
+    /// Issues or merge requests, the last changed first.
+    pub threads: Vec<ThreadSummary>,
+    /// Where the next page begins; `None` on the last page.
+    pub next: Option<PageCursor>,
+    /// Of an author or label that nothing has, the nearest that there is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// An issue or merge request in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadSummary {
+    /// Its id.
+    pub id: ThreadId,
+    /// Number within the project.
+    pub iid: u64,
+    /// One-line title.
+    pub title: String,
+    /// State.
+    pub state: State,
+    /// User name of the author; `None` for a deleted account.
+    pub author: Option<String>,
+    /// Names of its labels, sorted.
+    pub labels: Vec<String>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Address for people.
+    pub url: String,
+    /// Branch with the changes of a merge request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_branch: Option<String>,
+    /// Branch that they are merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_branch: Option<String>,
+}
+
+impl ThreadSummary {
+    /// Summarizes an item; `None` if it is neither an issue nor a merge request.
+    pub(crate) fn from_item(item: &Item) -> Option<Self> {
+        let (id, branches) = match item {
+            Item::Issue(issue) => (&issue.id, None),
+            Item::MergeRequest(mr) => (&mr.id, Some((mr.source_branch.clone(), mr.target_branch.clone()))),
+            _ => return None,
+        };
+        let thread = item.as_thread()?.clone();
+        let (source_branch, target_branch) = branches.unzip();
+        Some(Self {
+            id: id.clone(),
+            iid: id.iid,
+            title: thread.title,
+            state: thread.state,
+            author: thread.author,
+            labels: thread.labels,
+            created_at: thread.created_at,
+            updated_at: thread.updated_at,
+            url: thread.web_url,
+            source_branch,
+            target_branch,
+        })
+    }
 }
 
 /// Asks how many documents have vectors.
@@ -71,21 +162,6 @@ impl UseCase for CoverageRequest {
     async fn run(self, engine: &Engine) -> Result<Coverage> {
         Ok(engine.coverage())
     }
-}
-
-/// How much there is of everything.
-#[derive(Clone, Debug, Default)]
-pub struct Stats {
-    /// Items of each project and kind in the ledger; notes are within discussions.
-    pub items: BTreeMap<(String, ItemKind), u64>,
-    /// Nodes of each class in the graph, by the name of the class.
-    pub nodes: BTreeMap<String, u64>,
-    /// Statements in the graph.
-    pub quads: u64,
-    /// Name of the embedding model.
-    pub model: String,
-    /// Secrets that were replaced before anything was stored, by project and rule.
-    pub secrets: BTreeMap<(String, String), u64>,
 }
 
 /// How far the lists of a project have been read.
@@ -241,7 +317,7 @@ impl Engine {
         &self,
         kind: ThreadKind,
         filter: &ThreadFilter,
-        after: Option<PageEnd>,
+        after: Option<PageCursor>,
         limit: usize,
     ) -> Result<ThreadPage> {
         let limit = limit.min(MAX_PAGE);
@@ -250,12 +326,28 @@ impl Engine {
         bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
         let rows = self.graph_query(queries::THREADS, bind).await?;
         let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
-            (NodeId::Thread(id), updated_at) => Some(PageEnd { updated_at, id }),
+            (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
             _ => None,
         });
-        let ids: Vec<PageEnd> = ends.take(limit + 1).collect();
+        let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
         let more = ids.len() > limit;
         Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
+    }
+
+    /// Returns a page of issues or merge requests, the last changed first.
+    ///
+    /// # Errors
+    /// A store cannot be read.
+    pub async fn list_threads(&self, request: ListThreads) -> Result<ThreadList> {
+        let ListThreads { kind, filter, limit, after } = request;
+        let is_first = after.is_none();
+        let page = self.threads(kind, &filter, after, limit).await?;
+        let warnings = if is_first && page.ids.is_empty() { self.absent_names(&filter).await? } else { Vec::new() };
+        let ids: Vec<NodeId> = page.ids.iter().map(|end| end.id.clone().into()).collect();
+        let items = self.items(ids.clone()).await?;
+        let next = page.ids.into_iter().next_back().filter(|_| page.more);
+        let threads = ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect();
+        Ok(ThreadList { threads, next, warnings })
     }
 
     /// How many issues or merge requests meet the conditions.
@@ -289,31 +381,6 @@ impl Engine {
     /// How many documents have vectors. Costs nothing.
     pub fn coverage(&self) -> Coverage {
         self.index().coverage()
-    }
-
-    /// How much there is of everything.
-    pub async fn stats(&self) -> Result<Stats> {
-        let items = self.ledger_step(|ledger| ledger.counts()).await?;
-        let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
-        let veiled = self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await?;
-        let nodes = rows.iter().filter_map(|row| {
-            let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
-            // Some of them may be about what is not seen.
-            if veiled && class == WRITTEN_NOTE {
-                return None;
-            }
-            Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
-        });
-        let graph = self.graph();
-        let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
-        let secrets = self.secrets().await?;
-        let model = self.embedder().model().to_string();
-        Ok(Stats { items, nodes: nodes.collect(), quads, model, secrets })
-    }
-
-    /// How many secrets were replaced before anything was stored, by project and rule.
-    pub async fn secrets(&self) -> Result<BTreeMap<(String, String), u64>> {
-        self.ledger_step(|ledger| ledger.secrets()).await
     }
 
     /// Number of the newest change in the ledger.
@@ -444,18 +511,6 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
         // People are kept by the forge's number for them; the others within what they belong to.
         NodeId::Person(name) if is_address(name) => Some((String::new(), ItemKind::Identity, name.clone())),
         NodeId::Person(_) | NodeId::Note { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => None,
-    }
-}
-
-/// What people call a class: those that other ontologies have are called otherwise there.
-/// Class of the notes that a language model wrote.
-const WRITTEN_NOTE: &str = "WrittenNote";
-
-fn class_name(class: &str) -> &str {
-    match class {
-        "Thread" => "Discussion",
-        "Post" => "Note",
-        other => other,
     }
 }
 

@@ -309,6 +309,20 @@ pub enum ChangeStatus {
     TypeChanged,
 }
 
+impl ChangeStatus {
+    /// Its name, `type_changed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::Copied => "copied",
+            Self::TypeChanged => "type_changed",
+        }
+    }
+}
+
 /// One side of a change: the blob (or the submodule's commit) and its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileVersion {

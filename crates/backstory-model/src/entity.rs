@@ -49,6 +49,15 @@ impl Item {
         }
     }
 
+    /// What issues and merge requests have in common; `None` for other items.
+    pub fn as_thread(&self) -> Option<&Thread> {
+        match self {
+            Self::Issue(issue) => Some(&issue.thread),
+            Self::MergeRequest(mr) => Some(&mr.thread),
+            _ => None,
+        }
+    }
+
     /// Marks it as something that only some may see; what has no such mark stays as it is.
     pub fn set_confidential(&mut self) {
         match self {
@@ -230,8 +239,8 @@ pub struct Milestone {
 
 /// State of an issue or merge request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// Being worked on.
     #[cfg_attr(feature = "clap", value(alias = "open"))]

@@ -43,15 +43,29 @@ const MAX_NAME: usize = 1024;
 
 /// An issue or a merge request: what a discussion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadKind {
     /// An issue, `#12`.
+    #[cfg_attr(feature = "clap", value(name = "issues", help = "Issues"))]
     Issue,
     /// A merge request, `!7`.
+    #[cfg_attr(
+        feature = "clap",
+        value(name = "mrs", aliases = ["merge-requests", "merge_requests"], help = "Merge requests")
+    )]
     MergeRequest,
 }
 
 impl ThreadKind {
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Issue => "issue",
+            Self::MergeRequest => "merge request",
+        }
+    }
+
     /// The character before the number in an id.
     pub fn sigil(self) -> char {
         match self {

@@ -43,7 +43,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
     error_table,
-    graphql::{MAX_BODY, Schemas},
+    graphql::{Limits, MAX_BODY, Schemas},
 };
 use bodies::Bodies;
 use connections::Connection;
@@ -80,14 +80,15 @@ struct App {
 /// The address is open to others but there is no token, or the listener has no address.
 pub async fn serve(
     engine: Engine,
-    schemas: Schemas,
     listener: TcpListener,
     access: Access,
+    limits: Limits,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("the server failed: {error}"));
     let address = listener.local_addr().map_err(failed)?;
     let takes_webhooks = access.webhooks;
+    let schemas = Schemas::new(&engine, limits);
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));

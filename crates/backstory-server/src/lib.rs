@@ -9,5 +9,5 @@ mod graphql;
 mod http;
 mod queue;
 
-pub use graphql::{Limits, Schemas, sdl};
+pub use graphql::{Limits, sdl};
 pub use http::{API, Access, MAKE_TOKEN, MIN_TOKEN, Token, serve, stop_signal, until};

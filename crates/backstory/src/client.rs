@@ -3,11 +3,10 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use async_graphql::{Request, Variables};
-use backstory_engine::{Engine, error::ErrorKind, model::sight::Sight, settings::Settings, use_case::UseCase};
-use backstory_server::{API, Limits, Schemas, error_table};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use backstory_engine::{Engine, error::ErrorKind, settings::Settings, use_case::UseCase};
+use backstory_server::{API, error_table};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
     cli::Session,
@@ -34,7 +33,7 @@ pub(crate) struct Client {
 #[derive(Clone)]
 enum Place {
     /// In this process.
-    Here(Schemas, Engine),
+    Here(Engine),
     /// By another one.
     There(Remote),
 }
@@ -73,22 +72,11 @@ enum Gone {
     Meanwhile,
 }
 
-/// An answer, as the GraphQL specification has it.
+/// Why there is no answer, as the API says it.
 #[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    data: Value,
+struct Refusal {
     #[serde(default)]
     errors: Vec<AnswerError>,
-    #[serde(default)]
-    extensions: Extensions,
-}
-
-#[derive(Default, Deserialize)]
-struct Extensions {
-    /// What the reader must know besides the data.
-    #[serde(default)]
-    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -153,8 +141,8 @@ impl Client {
     }
 
     /// One that executes in this process.
-    pub(crate) fn here(schemas: Schemas, engine: Engine) -> Self {
-        Self { place: RefCell::new(Place::Here(schemas, engine)), opening: None }
+    pub(crate) fn here(engine: Engine) -> Self {
+        Self { place: RefCell::new(Place::Here(engine)), opening: None }
     }
 
     /// One that asks another process.
@@ -176,7 +164,7 @@ impl Client {
         loop {
             let place = self.place.borrow().clone();
             let remote = match place {
-                Place::Here(_, engine) => return run_here(&engine, request).await,
+                Place::Here(engine) => return run_here(&engine, request).await,
                 Place::There(remote) => remote,
             };
             let Unanswered { failure, gone } = match remote.answer(&request).await {
@@ -211,30 +199,6 @@ impl Client {
         *moves += 1;
         Ok(())
     }
-
-    /// Executes the operation of a document. If the command that was asked has ended, this process opens the stores, or
-    /// asks the next one.
-    ///
-    /// # Errors
-    /// The operation failed.
-    pub(crate) async fn run<T: DeserializeOwned>(&self, document: &str, variables: Value) -> Result<T> {
-        let is_mutation = document.lines().any(|line| line.starts_with("mutation"));
-        let mut moves = 0;
-        loop {
-            let place = self.place.borrow().clone();
-            let remote = match place {
-                Place::Here(schemas, engine) => {
-                    return answer_here(&schemas, &engine, document, variables).await?.read();
-                }
-                Place::There(remote) => remote,
-            };
-            let Unanswered { failure, gone } = match remote.ask(document, &variables).await {
-                Ok(answer) => return answer.read(),
-                Err(unanswered) => unanswered,
-            };
-            self.move_on(&remote, failure, gone, !is_mutation, &mut moves).await?;
-        }
-    }
 }
 
 impl Opening {
@@ -246,9 +210,8 @@ impl Opening {
                     return Err(refusal);
                 }
                 let engine = open_engine(self.settings.clone(), terminal, directory).await?;
-                let schemas = Schemas::new(&engine, Limits::default());
-                self.share.begin(engine.clone(), schemas.clone(), directory.clone(), &self.command, &self.config);
-                Ok(Place::Here(schemas, engine))
+                self.share.begin(engine.clone(), directory.clone(), &self.command, &self.config);
+                Ok(Place::Here(engine))
             }
             Claim::Server(server) => Ok(Place::There(Remote::new(server)?)),
             Claim::Busy(holder) if holder.is_server() => Err(Failure::new(
@@ -289,26 +252,6 @@ async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> 
     Ok(answer?)
 }
 
-/// Executes a document; once more, if a projection proved damaged and was made anew.
-async fn answer_here(schemas: &Schemas, engine: &Engine, document: &str, variables: Value) -> Result<Answer> {
-    let execute = || async {
-        let request = Request::new(document).variables(Variables::from_json(variables.clone()));
-        schemas.execute(Sight::Confidential, request).await
-    };
-    let known = engine.mended().len();
-    let mut response = execute().await;
-    engine.mend().await?;
-    let mended = engine.mended().split_off(known);
-    if !mended.is_empty() && !response.errors.is_empty() {
-        response = execute().await;
-    }
-    for notice in mended {
-        Terminal::new().note(notice);
-    }
-    let answer = serde_json::to_value(&response).and_then(serde_json::from_value);
-    answer.map_err(|error| unexpected(&error))
-}
-
 /// `the server (pid 1)`, `backstory sync (pid 1)`
 fn server_or_command(server: &Server) -> String {
     if server.stays() { format!("the server (pid {})", server.pid) } else { server.holder().to_string() }
@@ -326,14 +269,7 @@ pub(crate) async fn open_engine(settings: Settings, terminal: &Terminal, directo
     Ok(engine)
 }
 
-impl Answer {
-    fn read<T: DeserializeOwned>(self) -> Result<T> {
-        if !self.errors.is_empty() {
-            return Err(self.failure());
-        }
-        serde_json::from_value(self.data).map_err(|error| unexpected(&error))
-    }
-
+impl Refusal {
     /// The first of its errors.
     fn failure(self) -> Failure {
         let Some(error) = self.errors.into_iter().next() else {
@@ -342,11 +278,6 @@ impl Answer {
         let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
         Failure::new(kind, error.message)
     }
-}
-
-fn unexpected(error: &serde_json::Error) -> Failure {
-    let message = format!("an answer is not what this command expects ({error}); please report this");
-    Failure::new(ErrorKind::Internal, message)
 }
 
 impl Remote {
@@ -369,19 +300,13 @@ impl Remote {
         Ok(Self { http, server })
     }
 
-    async fn ask(&self, document: &str, variables: &Value) -> std::result::Result<Answer, Unanswered> {
-        let body = json!({ "query": document, "variables": variables });
-        let response = self.post("/graphql", &body).await?;
-        response.json().await.map_err(|error| self.unanswered(&error))
-    }
-
     async fn answer<U: UseCase>(&self, request: &U) -> std::result::Result<U::Answer, Unanswered> {
         let response = self.post(&format!("{API}/{}", U::NAME), request).await?;
         if response.status().is_success() {
             return response.json().await.map_err(|error| self.unanswered(&error));
         }
-        let answer: Answer = response.json().await.map_err(|error| self.unanswered(&error))?;
-        Err(Unanswered { failure: answer.failure(), gone: None })
+        let refusal: Refusal = response.json().await.map_err(|error| self.unanswered(&error))?;
+        Err(Unanswered { failure: refusal.failure(), gone: None })
     }
 
     async fn post(&self, path: &str, body: &impl Serialize) -> std::result::Result<reqwest::Response, Unanswered> {

@@ -8,7 +8,7 @@ use backstory_engine::{
     error::{Error, ErrorKind, Result},
     model::sight::Sight,
 };
-use backstory_server::{Access, Schemas, Token};
+use backstory_server::{Access, Limits, Token};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 use crate::data_dir::{DataDir, Role, SCHEME};
@@ -28,11 +28,11 @@ struct Shared {
 impl Share {
     /// Lets other commands ask this one from soon on. If that cannot be, they wait for its end, as for one that does not
     /// answer.
-    pub(crate) fn begin(&self, engine: Engine, schemas: Schemas, directory: DataDir, command: &str, config: &str) {
+    pub(crate) fn begin(&self, engine: Engine, directory: DataDir, command: &str, config: &str) {
         let (end, ended) = watch::channel(false);
         let (command, config) = (command.to_owned(), config.to_owned());
         let served = tokio::spawn(async move {
-            if let Err(error) = serve(engine, schemas, directory, (&command, &config), ended).await {
+            if let Err(error) = serve(engine, directory, (&command, &config), ended).await {
                 tracing::warn!(%error, "other commands have to wait for this one");
             }
         });
@@ -50,7 +50,6 @@ impl Share {
 
 async fn serve(
     engine: Engine,
-    schemas: Schemas,
     directory: DataDir,
     (command, config): (&str, &str),
     mut ended: watch::Receiver<bool>,
@@ -73,5 +72,5 @@ async fn serve(
         backstory_server::until(ended).await;
         drop(announcement);
     };
-    backstory_server::serve(engine, schemas, listener, access, until_ended).await
+    backstory_server::serve(engine, listener, access, Limits::default(), until_ended).await
 }

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Engine, error::Result};
 
 /// The type of a commit as a language model sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassifiedByModel {
     /// The type.
+    #[serde(flatten)]
     pub found: ModelClassification,
     /// Who wrote it.
     pub model: Provenance,

@@ -318,6 +318,6 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// A share in hundredths: more would pretend to know more.
-fn hundredths(share: f32) -> f32 {
+pub(crate) fn hundredths(share: f32) -> f32 {
     (share * 100.0).round() / 100.0
 }

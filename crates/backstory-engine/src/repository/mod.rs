@@ -100,6 +100,24 @@ impl UseCase for ListRepositories {
     }
 }
 
+/// Requests the files of a repository that the rest of its code refers to most.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CentralFilesRequest {
+    /// Full path of the project.
+    pub project: String,
+    /// Most files, at most [`MAX_CENTRAL`].
+    pub limit: usize,
+}
+
+impl UseCase for CentralFilesRequest {
+    const NAME: &'static str = "central-files";
+    type Answer = Vec<String>;
+
+    async fn run(self, engine: &Engine) -> Result<Vec<String>> {
+        engine.central_files(&self.project, self.limit).await
+    }
+}
+
 /// A repository that is indexed, and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepositoryStatus {

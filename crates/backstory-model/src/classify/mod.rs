@@ -115,7 +115,8 @@ pub struct FileChange<'a> {
 }
 
 /// Which rule decided a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// The subject's prefix, as in `fix(cart): …`.
     Prefix,

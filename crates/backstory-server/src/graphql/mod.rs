@@ -42,7 +42,7 @@ mod written;
 
 use std::sync::Arc;
 
-use async_graphql::{Request, Response, SDLExportOptions};
+use async_graphql::SDLExportOptions;
 use backstory_engine::{Engine, model::sight::Sight};
 
 pub use limits::Limits;
@@ -69,7 +69,7 @@ type Builder = async_graphql::SchemaBuilder<Query, Mutation, Subscription>;
 
 /// The API as it is for each sight: everything that one of them reads, it reads with that sight. Cheap to clone.
 #[derive(Clone)]
-pub struct Schemas {
+pub(crate) struct Schemas {
     open: Schema,
     whole: Schema,
     limits: Limits,
@@ -78,7 +78,7 @@ pub struct Schemas {
 
 impl Schemas {
     /// The API over an engine, within limits, some operations at a time.
-    pub fn new(engine: &Engine, limits: Limits) -> Self {
+    pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
         let queue = Arc::<Queue>::default();
         let seeing = |sight| schema(engine.seeing(sight), limits, queue.clone());
         Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential), limits, queue }
@@ -92,11 +92,6 @@ impl Schemas {
     /// Where operations wait for each other.
     pub(crate) fn queue(&self) -> &Queue {
         &self.queue
-    }
-
-    /// Executes a query or mutation for those who see so much.
-    pub async fn execute(&self, sight: Sight, request: Request) -> Response {
-        self.seeing(sight).execute(request).await
     }
 
     /// The API for those who see so much.

@@ -344,10 +344,7 @@ impl Query {
         #[graphql(desc = "How many, 0 to 100; 20 if absent.")] first: Option<i32>,
         #[graphql(desc = "How many to leave out at the beginning; 0 if absent.")] skip: Option<i32>,
     ) -> Result<History> {
-        match reference.parse()? {
-            id @ (NodeId::File { .. } | NodeId::Entity { .. }) => trace::history(ctx, id, first, skip).await,
-            _ => Err(wrong_kind(&reference, "a file or code entity", "group/project:src/a.rs")),
-        }
+        trace::history(ctx, reference.parse()?, first, skip).await
     }
 
     /// Code entities by name, with or without what they stand in, or the one of a reference.
@@ -359,7 +356,7 @@ impl Query {
         #[graphql(desc = "Full path of the project; all if absent.")] project: Option<String>,
         #[graphql(desc = "How many, 0 to 50; 10 if absent.")] first: Option<i32>,
     ) -> Result<Vec<Entity>> {
-        trace::entities(ctx, &name, project.as_deref(), first).await
+        trace::entities(ctx, name, project, first).await
     }
 
     /// Where all lines of a file come from.

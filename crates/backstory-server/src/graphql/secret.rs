@@ -1,9 +1,7 @@
 //! GraphQL types of redacted secrets.
 
-use std::collections::BTreeMap;
-
 use async_graphql::SimpleObject;
-use backstory_engine::{model::redaction::Counts, sources::redact::kinds};
+use backstory_engine::{model::redaction::Counts, sources::redact::kinds, stats};
 
 /// Secrets of one kind that were replaced in a text before it was stored, or found in the lines of a commit.
 #[derive(SimpleObject)]
@@ -37,15 +35,9 @@ pub(crate) struct ProjectSecrets {
     secrets: Vec<Secrets>,
 }
 
-/// One entry for each project that has any.
-pub(super) fn by_project(counts: BTreeMap<(String, String), u64>) -> Vec<ProjectSecrets> {
-    let mut projects: Vec<ProjectSecrets> = Vec::new();
-    for ((project, kind), count) in counts {
-        let secrets = Secrets::new(kind, count);
-        match projects.last_mut().filter(|last| last.project == project) {
-            Some(last) => last.secrets.push(secrets),
-            None => projects.push(ProjectSecrets { project, secrets: vec![secrets] }),
-        }
+impl From<stats::ProjectSecrets> for ProjectSecrets {
+    fn from(of: stats::ProjectSecrets) -> Self {
+        let secrets = of.secrets.into_iter().map(|secret| Secrets::new(secret.kind, secret.count));
+        Self { project: of.project, secrets: secrets.collect() }
     }
-    projects
 }

@@ -1,14 +1,14 @@
 //! GraphQL types of status: how much there is, how far syncs are, and what a check found.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{backup, check, ledger, quarantine, read};
+use backstory_engine::{backup, check, ledger, quarantine, read, stats};
 
 use super::{
     loaders,
     names::TaskStatus,
     page,
     scalar::DateTime,
-    secret::{self, ProjectSecrets},
+    secret::ProjectSecrets,
     task::{self, Task},
 };
 
@@ -67,28 +67,27 @@ pub(crate) struct ClassCount {
     count: u64,
 }
 
-impl From<read::Stats> for Stats {
-    fn from(stats: read::Stats) -> Self {
-        let of = |class: &str| stats.nodes.get(class).copied().unwrap_or(0);
+impl From<stats::Stats> for Stats {
+    fn from(stats: stats::Stats) -> Self {
         Self {
-            projects: of("Project"),
-            issues: of("Issue"),
-            merge_requests: of("MergeRequest"),
-            discussions: of("Discussion"),
-            notes: of("Note"),
-            people: of("Person"),
-            labels: of("Label"),
-            milestones: of("Milestone"),
-            commits: of("Commit"),
-            files: of("File"),
-            code_entities: of("CodeEntity"),
-            branches: of("Branch"),
-            tags: of("Tag"),
-            design_notes: of("DesignNote"),
+            projects: stats.projects,
+            issues: stats.issues,
+            merge_requests: stats.merge_requests,
+            discussions: stats.discussions,
+            notes: stats.notes,
+            people: stats.people,
+            labels: stats.labels,
+            milestones: stats.milestones,
+            commits: stats.commits,
+            files: stats.files,
+            code_entities: stats.code_entities,
+            branches: stats.branches,
+            tags: stats.tags,
+            design_notes: stats.design_notes,
             quads: stats.quads,
             model: stats.model,
-            redactions: stats.secrets.values().sum(),
-            secrets: secret::by_project(stats.secrets),
+            redactions: stats.redactions,
+            secrets: stats.secrets.into_iter().map(ProjectSecrets::from).collect(),
             nodes: stats.nodes.into_iter().map(|(name, count)| ClassCount { name, count }).collect(),
         }
     }

@@ -11,7 +11,7 @@ use backstory_engine::{
         entity::{Item, Thread as ThreadItem},
         id::{NodeId, ThreadId, ThreadKind},
     },
-    read::{self, PageEnd},
+    read::{self, PageCursor},
 };
 
 use super::{
@@ -313,14 +313,14 @@ async fn warn_of_absent_names(ctx: &Context<'_>, filter: &read::ThreadFilter) ->
     Ok(())
 }
 
-fn encode(end: &PageEnd) -> String {
+fn encode(end: &PageCursor) -> String {
     format!("{} {}", end.updated_at, end.id)
 }
 
-fn decode(cursor: &str, kind: ThreadKind) -> Option<PageEnd> {
+fn decode(cursor: &str, kind: ThreadKind) -> Option<PageCursor> {
     let (updated_at, id) = cursor.split_once(' ')?;
     match id.parse().ok()? {
-        NodeId::Thread(id) if id.kind == kind => Some(PageEnd { updated_at: updated_at.parse().ok()?, id }),
+        NodeId::Thread(id) if id.kind == kind => Some(PageCursor { updated_at: updated_at.parse().ok()?, id }),
         _ => None,
     }
 }

@@ -2,11 +2,11 @@
 
 use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::{
-    code::{self as engine_code, ChangeKind as EngineChangeKind},
+    code::{self, EntityRequest, HistoryRequest},
     model::{
         id::{NodeId, ThreadId},
         lineage::{Origin, SeenThrough},
-        repository::CommitRecord,
+        repository::EntityChangeKind,
     },
     trace::{self, DEFAULT_EARLIER, Target, TraceRequest},
 };
@@ -262,10 +262,6 @@ fn threads(ids: &[ThreadId]) -> Vec<ID> {
     ids.iter().map(|id| id.to_string().into()).collect()
 }
 
-fn ids(references: Vec<String>) -> Vec<ID> {
-    references.into_iter().map(ID::from).collect()
-}
-
 /// What a trace starts from, as the request says.
 pub(super) struct Asked {
     pub(super) project: Option<String>,
@@ -328,23 +324,22 @@ pub(crate) struct CommitSummary {
     node: Node,
 }
 
-impl CommitSummary {
-    fn of(project: &str, record: &CommitRecord) -> Self {
-        let id = NodeId::commit(project, &record.commit.sha.to_string());
+impl From<code::CommitSummary> for CommitSummary {
+    fn from(commit: code::CommitSummary) -> Self {
         Self {
-            id: id.to_string().into(),
-            sha: record.commit.sha.to_string(),
-            title: record.commit.title().to_owned(),
-            author: record.commit.author.name.clone(),
-            date: record.commit.committer.at.into(),
-            node: Node::from(id),
+            id: commit.id.to_string().into(),
+            sha: commit.sha.to_string(),
+            title: commit.title,
+            author: commit.author,
+            date: commit.date.into(),
+            node: Node::from(commit.id),
         }
     }
 }
 
 /// What a commit did.
 #[derive(Clone, Copy, PartialEq, Eq, async_graphql::Enum)]
-#[graphql(remote = "EngineChangeKind")]
+#[graphql(remote = "EntityChangeKind")]
 pub(crate) enum ChangeKind {
     /// It added it.
     Introduced,
@@ -380,29 +375,25 @@ pub(crate) struct Change {
     merge_requests: Vec<ID>,
 }
 
-/// The changes of a file or code entity.
-pub(super) async fn history(ctx: &Context<'_>, id: NodeId, first: Option<i32>, skip: Option<i32>) -> Result<History> {
-    let size = page::size(first, DEFAULT_CHANGES)?;
-    let skip = usize::try_from(skip.unwrap_or(0)).map_err(|_| page::invalid("'skip' is below 0"))?;
-    let project = id.project().unwrap_or_default().to_owned();
-    let found = loaders::engine(ctx)?.code_history(id, skip, size).await?;
-    let change = |change: engine_code::Change| {
-        let path = match &change.name {
-            NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
-            _ => "",
-        };
-        let file = change.record.commit.changes.iter().find(|file| file.path.as_str() == path);
-        let lines = file.and_then(|file| file.lines);
-        Change {
-            commit: CommitSummary::of(&project, &change.record),
+impl From<code::Change> for Change {
+    fn from(change: code::Change) -> Self {
+        Self {
+            commit: change.commit.into(),
             kind: change.kind.into(),
             name: change.name.to_string().into(),
-            insertions: lines.map(|lines| lines.insertions),
-            deletions: lines.map(|lines| lines.deletions),
-            merge_requests: ids(change.merge_requests),
+            insertions: change.insertions,
+            deletions: change.deletions,
+            merge_requests: threads(&change.merge_requests),
         }
-    };
-    Ok(History { changes: found.changes.into_iter().map(change).collect(), has_more: found.more })
+    }
+}
+
+/// The changes of a file or code entity.
+pub(super) async fn history(ctx: &Context<'_>, id: NodeId, first: Option<i32>, skip: Option<i32>) -> Result<History> {
+    let limit = page::size(first, DEFAULT_CHANGES)?;
+    let skip = usize::try_from(skip.unwrap_or(0)).map_err(|_| page::invalid("'skip' is below 0"))?;
+    let found = loaders::engine(ctx)?.code_history(HistoryRequest { id, skip, limit }).await?;
+    Ok(History { changes: found.changes.into_iter().map(Change::from).collect(), has_more: found.has_more })
 }
 
 /// A code entity and what is known of it.
@@ -452,39 +443,39 @@ pub(crate) struct Neighbours {
 /// Code entities of a name.
 pub(super) async fn entities(
     ctx: &Context<'_>,
-    name: &str,
-    project: Option<&str>,
+    name: String,
+    project: Option<String>,
     first: Option<i32>,
 ) -> Result<Vec<Entity>> {
-    let size = page::size(first, DEFAULT_ENTITIES)?;
-    let found = loaders::engine(ctx)?.entities(name, project, size).await?;
-    Ok(found.into_iter().filter_map(entity).collect())
+    let limit = page::size(first, DEFAULT_ENTITIES)?;
+    let found = loaders::engine(ctx)?.entities(EntityRequest { name, project, limit }).await?;
+    Ok(found.into_iter().map(Entity::from).collect())
 }
 
-fn entity(card: engine_code::EntityCard) -> Option<Entity> {
-    let NodeId::Entity { project, path, name } = &card.id else { return None };
-    let neighbours = card.neighbours.into_iter().map(|((edge, out), nodes)| Neighbours {
-        edge: edge.into(),
-        direction: if out { EdgeDirection::Out } else { EdgeDirection::In },
-        nodes: nodes.iter().map(|node| node.to_string().into()).collect(),
-    });
-    let definition = card.definition;
-    Some(Entity {
-        id: card.id.to_string().into(),
-        project: project.clone(),
-        path: path.clone(),
-        name: name.clone(),
-        current: definition.is_some(),
-        kind: definition.as_ref().map(|entity| entity.kind.as_str().to_owned()),
-        signature: definition.as_ref().map(|entity| entity.signature.clone()),
-        lines: definition.as_ref().map(|entity| vec![entity.lines.first, entity.lines.last]),
-        doc: definition.and_then(|entity| entity.doc),
-        introduced: card.introduced.map(|record| CommitSummary::of(project, &record)),
-        last_changed: card.last_changed.map(|record| CommitSummary::of(project, &record)),
-        changes: card.changes,
-        neighbours: neighbours.collect(),
-        node: Node::from(card.id.clone()),
-    })
+impl From<code::EntityDetails> for Entity {
+    fn from(entity: code::EntityDetails) -> Self {
+        let neighbours = entity.neighbors.into_iter().map(|of| Neighbours {
+            edge: of.edge.into(),
+            direction: of.direction.into(),
+            nodes: of.nodes.iter().map(|node| node.to_string().into()).collect(),
+        });
+        Self {
+            id: entity.id.to_string().into(),
+            project: entity.project,
+            path: entity.path,
+            name: entity.name,
+            current: entity.current,
+            kind: entity.kind.map(|kind| kind.as_str().to_owned()),
+            signature: entity.signature,
+            lines: entity.lines.map(|(first, last)| vec![first, last]),
+            doc: entity.doc,
+            introduced: entity.introduced.map(CommitSummary::from),
+            last_changed: entity.last_changed.map(CommitSummary::from),
+            changes: entity.changes,
+            neighbours: neighbours.collect(),
+            node: Node::from(entity.id),
+        }
+    }
 }
 
 /// Where the lines of a file come from.

@@ -23,6 +23,7 @@ use oxigraph::{
     sparql::{CancellationToken, QueryEvaluationError, QueryResults, SparqlEvaluator, Variable},
     store::{BulkLoader, StorageError, Store},
 };
+use serde::{Deserialize, Serialize};
 
 pub use inferred::InferredLink;
 use queries::Query;
@@ -107,7 +108,8 @@ impl Change {
 }
 
 /// Which edges of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Those that start there.
     Out,

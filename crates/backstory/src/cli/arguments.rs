@@ -113,11 +113,6 @@ fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'a str> {
     }
 }
 
-/// A reference as it is within its project: `#12`, `!7`.
-pub(super) fn short(id: &str) -> &str {
-    id.find(['#', '!']).map_or(id, |sigil| &id[sigil..])
-}
-
 /// `Issue #12`, `MR !7`
 pub(super) fn called(id: &ThreadId) -> String {
     match id.kind {

@@ -1,13 +1,11 @@
 //! `count`: counts issues, merge requests, discussions or notes.
 
+use backstory_engine::stats::StatsRequest;
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::Session;
 use crate::{client::Client, failure::Result, output::thousands};
-
-const COUNTS: &str = include_str!("../../../../queries/graphql/counts.graphql");
 
 /// Count issues, merge requests, discussions or notes
 #[derive(clap::Args)]
@@ -33,23 +31,9 @@ enum What {
     Notes,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    stats: Counts,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Counts {
-    issues: u64,
-    merge_requests: u64,
-    discussions: u64,
-    notes: u64,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "count", || Ok(())).await?;
-    let Answer { stats } = client.run(COUNTS, json!({})).await?;
+    let stats = client.answer(StatsRequest {}).await?;
     let all = [
         (What::Issues, "issues", "Issues", stats.issues),
         (What::Mrs, "merge_requests", "Merge Requests", stats.merge_requests),

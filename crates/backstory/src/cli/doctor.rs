@@ -15,8 +15,8 @@ use backstory_engine::{
         forge::{self, Client as ForgeClient, token_wanted},
         git::{Git, command::GitSettings},
     },
+    stats::StatsRequest,
 };
-use backstory_server::{Limits, Schemas};
 use serde::Serialize;
 use serde_json::json;
 
@@ -262,9 +262,8 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
                 }
                 notices.iter().for_each(|notice| report.warn("stores", notice));
                 check_clones(&engine, report).await;
-                let schemas = Schemas::new(&engine, Limits::default());
-                let client = Client::here(schemas.clone(), engine.clone());
-                session.share.begin(engine, schemas, directory, "doctor", &config.digest);
+                let client = Client::here(engine.clone());
+                session.share.begin(engine, directory, "doctor", &config.digest);
                 check_reads(&client, config, report).await;
                 report.ok("server", "not running; commands open the stores themselves");
             }
@@ -314,11 +313,11 @@ async fn ask(client: Result<Client>) -> Result<(Client, Coverage)> {
 
 /// They are not stored, but they were written where others read.
 async fn check_secrets(client: &Client, report: &mut Report) {
-    match stats::secrets(client).await {
-        Ok(projects) => {
-            for of in projects {
-                let detail =
-                    format!("in {} {} were replaced; whoever wrote them should revoke them", of.name(), of.counts());
+    match client.answer(StatsRequest {}).await {
+        Ok(found) => {
+            for of in found.secrets {
+                let (project, kinds) = (stats::project_name(&of), stats::count_kinds(&of));
+                let detail = format!("in {project} {kinds} were replaced; whoever wrote them should revoke them");
                 report.warn("secrets", detail);
             }
         }

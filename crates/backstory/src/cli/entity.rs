@@ -1,8 +1,10 @@
 //! `entity`: shows a code entity: where it is, who changed it, what uses it.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use backstory_engine::{
+    code::{CommitSummary, EntityDetails, EntityRequest},
+    graph::Direction,
+    model::{code::EntityKind, edge::Edge, id::NodeId},
+};
 
 use super::Session;
 use crate::{
@@ -11,8 +13,7 @@ use crate::{
     output::{FAINT, STRONG, counted, day, indented, plain},
 };
 
-const ENTITY: &str = include_str!("../../../../queries/graphql/entity.graphql");
-/// Neighbours of a kind that are listed before the rest is counted.
+/// Most neighbors of a kind that are listed; the others are counted.
 const LISTED: usize = 8;
 
 /// Show a function, type or other code entity: where it is, who changed it, what uses it
@@ -37,52 +38,15 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    entity: Vec<Entity>,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Entity {
-    id: String,
-    project: String,
-    path: String,
-    name: String,
-    current: bool,
-    kind: Option<String>,
-    signature: Option<String>,
-    lines: Option<(u32, u32)>,
-    doc: Option<String>,
-    introduced: Option<Commit>,
-    last_changed: Option<Commit>,
-    changes: u64,
-    neighbours: Vec<Neighbours>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Commit {
-    sha: String,
-    title: String,
-    author: String,
-    date: Timestamp,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Neighbours {
-    edge: String,
-    direction: String,
-    nodes: Vec<String>,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "entity", || Ok(())).await?;
-    let variables = json!({ "name": args.name, "project": args.project, "first": args.limit });
-    let Answer { entity } = client.run(ENTITY, variables).await?;
+    let request =
+        EntityRequest { name: args.name.clone(), project: args.project.clone(), limit: usize::from(args.limit) };
+    let entities = client.answer(request).await?;
     if args.json {
-        return Ok(session.terminal.json(&entity)?);
+        return Ok(session.terminal.json(&entities)?);
     }
-    for (at, entity) in entity.iter().enumerate() {
+    for (at, entity) in entities.iter().enumerate() {
         if at > 0 {
             session.terminal.line("")?;
         }
@@ -91,10 +55,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn print(session: &Session, entity: &Entity) -> Result<()> {
+fn print(session: &Session, entity: &EntityDetails) -> Result<()> {
     let terminal = &session.terminal;
     let lines = entity.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
-    let kind = entity.kind.as_deref().unwrap_or("removed").replace('_', " ");
+    let kind = entity.kind.map_or("removed", EntityKind::as_str).replace('_', " ");
     terminal.line(format_args!(
         "{STRONG}{}{STRONG:#} {kind} {FAINT}{} {}{lines}{FAINT:#}",
         plain(&entity.name),
@@ -108,51 +72,52 @@ fn print(session: &Session, entity: &Entity) -> Result<()> {
         let doc: Vec<String> = doc.lines().take(6).map(plain).collect();
         terminal.line(format_args!("{FAINT}{}{FAINT:#}", indented(&doc.join("\n"), 4)))?;
     }
-    let commit = |commit: &Commit| {
-        let sha = &commit.sha[..8.min(commit.sha.len())];
+    let commit = |commit: &CommitSummary| {
+        let sha = commit.sha.short();
         format!("{sha} {} {FAINT}{} · {}{FAINT:#}", plain(&commit.title), plain(&commit.author), day(commit.date))
     };
     if let Some(introduced) = &entity.introduced {
         terminal.line(format_args!("  first seen    {}", commit(introduced)))?;
     }
     if let Some(last) = &entity.last_changed {
-        let times = counted(entity.changes, "change", "changes");
+        let times = counted(entity.changes as u64, "change", "changes");
         terminal.line(format_args!("  last changed  {} ({times})", commit(last)))?;
     }
-    for neighbours in &entity.neighbours {
-        let Some(label) = label(&neighbours.edge, &neighbours.direction) else { continue };
+    for neighbors in &entity.neighbors {
+        let Some(label) = label(neighbors.edge, neighbors.direction) else { continue };
         let mut names: Vec<String> =
-            neighbours.nodes.iter().take(LISTED).map(|id| plain(&short(id, &entity.project))).collect();
-        if neighbours.nodes.len() > LISTED {
-            names.push(format!("and {} more", neighbours.nodes.len() - LISTED));
+            neighbors.nodes.iter().take(LISTED).map(|id| plain(&name_in_project(id, &entity.project))).collect();
+        if neighbors.nodes.len() > LISTED {
+            names.push(format!("and {} more", neighbors.nodes.len() - LISTED));
         }
         terminal.line(format_args!("  {label:<13} {}", names.join(", ")))?;
     }
     Ok(())
 }
 
-/// What an edge says of the entity.
-fn label(edge: &str, direction: &str) -> Option<&'static str> {
+/// Returns what the nodes at edges are to the entity; `None` for edges that are not shown.
+fn label(edge: Edge, direction: Direction) -> Option<&'static str> {
     Some(match (edge, direction) {
-        ("CALLS", "OUT") => "calls",
-        ("CALLS", "IN") => "called by",
-        ("CONTAINS", "OUT") => "contains",
-        ("CONTAINS", "IN") => "in",
-        ("IMPLEMENTS", "OUT") => "implements",
-        ("IMPLEMENTS", "IN") => "implemented by",
-        ("EXTENDS", "OUT") => "extends",
-        ("EXTENDS", "IN") => "extended by",
-        ("VERIFIED_BY", "OUT") => "tested by",
-        ("VERIFIED_BY", "IN") => "tests",
-        ("CO_EVOLVES_WITH", "OUT") => "changes with",
-        ("REPLACED_BY", "OUT") => "became",
-        ("REPLACED_BY", "IN") => "was",
-        ("PART_OF", "IN") => "notes",
+        (Edge::Calls, Direction::Out) => "calls",
+        (Edge::Calls, Direction::In) => "called by",
+        (Edge::Contains, Direction::Out) => "contains",
+        (Edge::Contains, Direction::In) => "in",
+        (Edge::Implements, Direction::Out) => "implements",
+        (Edge::Implements, Direction::In) => "implemented by",
+        (Edge::Extends, Direction::Out) => "extends",
+        (Edge::Extends, Direction::In) => "extended by",
+        (Edge::VerifiedBy, Direction::Out) => "tested by",
+        (Edge::VerifiedBy, Direction::In) => "tests",
+        (Edge::CoEvolvesWith, Direction::Out) => "changes with",
+        (Edge::ReplacedBy, Direction::Out) => "became",
+        (Edge::ReplacedBy, Direction::In) => "was",
+        (Edge::PartOf, Direction::In) => "notes",
         _ => return None,
     })
 }
 
-/// Without what is the project's own.
-fn short(id: &str, project: &str) -> String {
-    id.strip_prefix(project).and_then(|rest| rest.strip_prefix(':')).unwrap_or(id).to_owned()
+/// Returns an id without the project that it shares with the entity.
+fn name_in_project(id: &NodeId, project: &str) -> String {
+    let id = id.to_string();
+    id.strip_prefix(project).and_then(|rest| rest.strip_prefix(':')).unwrap_or(&id).to_owned()
 }

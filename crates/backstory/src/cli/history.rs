@@ -1,8 +1,9 @@
 //! `history`: shows what happened to a file or code entity.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use backstory_engine::{
+    code::{Change, HistoryRequest},
+    model::{id::NodeId, repository::EntityChangeKind},
+};
 
 use super::{
     Session,
@@ -13,8 +14,6 @@ use crate::{
     failure::{Failure, Result},
     output::{counted, day},
 };
-
-const HISTORY: &str = include_str!("../../../../queries/graphql/history.graphql");
 
 /// Show what happened to a file or code entity, under all its names, the newest change first
 #[derive(clap::Args)]
@@ -41,38 +40,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    history: History,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct History {
-    changes: Vec<Change>,
-    has_more: bool,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Change {
-    commit: Commit,
-    kind: String,
-    name: String,
-    insertions: Option<u32>,
-    deletions: Option<u32>,
-    merge_requests: Vec<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Commit {
-    id: String,
-    sha: String,
-    title: String,
-    author: String,
-    date: Timestamp,
-}
-
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "history", || Ok(())).await?;
     let place = place::find(&client, &args.what, args.project.as_deref()).await?;
@@ -80,32 +47,29 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Err(Failure::usage(format!("'{}' is no file; write PATH or PATH#SYMBOL", args.what)));
     };
     let several = "say with --project of which repository the path is ('backstory repos' lists them)";
-    let reference = code.reference().ok_or_else(|| Failure::usage(several))?;
-    let variables = json!({ "ref": reference, "first": args.limit, "skip": args.skip });
-    let Answer { history } = client.run(HISTORY, variables).await?;
+    let id = code.id().ok_or_else(|| Failure::usage(several))?;
+    let (skip, limit) = (args.skip as usize, usize::from(args.limit));
+    let history = client.answer(HistoryRequest { id: id.clone(), skip, limit }).await?;
     if args.json {
         return Ok(session.terminal.json(&history)?);
     }
-    let own = reference.as_str();
     let row = |change: &Change| {
         let lines = match (change.insertions, change.deletions) {
             (Some(insertions), Some(deletions)) => format!("+{insertions} -{deletions}"),
             _ => String::new(),
         };
-        let what = match change.kind.as_str() {
-            "INTRODUCED" => "added",
-            "REMOVED" => "removed",
-            _ => "changed",
+        let what = match change.kind {
+            EntityChangeKind::Introduced => "added",
+            EntityChangeKind::Modified => "changed",
+            EntityChangeKind::Removed => "removed",
         };
-        // Under another name than the one that was asked about.
-        let name = if change.name == own { String::new() } else { name_of(&change.name) };
-        let carrier = change.merge_requests.first().map(|id| short_id(id)).unwrap_or_default();
+        let name = if change.name == id { String::new() } else { name_in_project(&change.name) };
         vec![
             day(change.commit.date),
-            change.commit.sha[..8.min(change.commit.sha.len())].to_owned(),
+            change.commit.sha.short(),
             what.to_owned(),
             lines,
-            carrier,
+            change.merge_requests.first().map(|id| id.short()).unwrap_or_default(),
             change.commit.author.clone(),
             session.terminal.title(&change.commit.title),
             name,
@@ -121,10 +85,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn name_of(reference: &str) -> String {
-    reference.split_once(':').map_or(reference, |(_, name)| name).to_owned()
-}
-
-fn short_id(id: &str) -> String {
-    id.find('!').map_or(id, |at| &id[at..]).to_owned()
+fn name_in_project(id: &NodeId) -> String {
+    let id = id.to_string();
+    id.split_once(':').map_or(id.as_str(), |(_, name)| name).to_owned()
 }

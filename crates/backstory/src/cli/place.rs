@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    model::id::{InvalidId, NodeId, is_sha, shown_path},
+    model::id::{InvalidId, NodeId, is_sha},
     repository::{ListRepositories, RepositoryStatus},
     sources::git::naming::{host_and_project, origin_of, repository_around},
     trace::Target,
@@ -54,12 +54,12 @@ pub(super) struct CodePlace {
 }
 
 impl CodePlace {
-    /// Reference of the file or entity.
-    pub(super) fn reference(&self) -> Option<String> {
-        let file = format!("{}:{}", self.project.as_ref()?, shown_path(&self.path));
+    /// Id of the file or entity; `None` if the project is unknown.
+    pub(super) fn id(&self) -> Option<NodeId> {
+        let project = self.project.as_ref()?;
         Some(match &self.symbol {
-            Some(symbol) => format!("{file}#{symbol}"),
-            None => file,
+            Some(symbol) => NodeId::entity(project, &self.path, symbol),
+            None => NodeId::file(project, &self.path),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
-use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Schemas, Token};
+use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Token};
 use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -97,8 +97,6 @@ pub(super) struct Server {
     listener: TcpListener,
     url: String,
     pub(super) engine: Engine,
-    /// Executes operations, in this process too.
-    pub(super) schemas: Schemas,
 }
 
 impl Server {
@@ -116,8 +114,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
         let engine = open_engine(session.config()?.settings.clone(), &session.terminal, &directory).await?;
-        let schemas = Schemas::new(&engine, Limits::default());
-        Ok(Self { command, directory, listener, url, engine, schemas })
+        Ok(Self { command, directory, listener, url, engine })
     }
 
     /// Lets other commands ask it while it does something else first.
@@ -125,8 +122,8 @@ impl Server {
     /// # Errors
     /// The configuration cannot be read.
     pub(super) fn share(&self, session: &Session) -> Result<()> {
-        let (engine, schemas, directory) = (self.engine.clone(), self.schemas.clone(), self.directory.clone());
-        session.share.begin(engine, schemas, directory, self.command, &session.config()?.digest);
+        let (engine, directory) = (self.engine.clone(), self.directory.clone());
+        session.share.begin(engine, directory, self.command, &session.config()?.digest);
         Ok(())
     }
 
@@ -135,7 +132,7 @@ impl Server {
     /// # Errors
     /// The listener failed.
     pub(super) async fn run(self, session: &Session) -> Result<()> {
-        let Self { command, directory, listener, url, engine, schemas } = self;
+        let Self { command, directory, listener, url, engine } = self;
         let config = session.config()?;
         let stop = backstory_server::stop_signal()?;
         let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
@@ -151,7 +148,8 @@ impl Server {
         let tokens = config.server_tokens.iter();
         let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
         let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
-        let served = backstory_server::serve(engine, schemas, listener, access, backstory_server::until(ended)).await;
+        let served =
+            backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
         embedding.abort();
         // Without the sender the worker ends too, whatever became of the server.
         stopping.abort();

@@ -1,14 +1,13 @@
 //! `stats`: counts everything that is stored, and how much of it has vectors.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use backstory_engine::{
+    index::Coverage,
+    stats::{ProjectSecrets, StatsRequest},
+};
 
 use super::Session;
 use crate::{client::Client, failure::Result, output::thousands};
 
-const STATS: &str = include_str!("../../../../queries/graphql/stats.graphql");
 /// The line below which it is told of each project.
 const REPLACED: &str = "Secrets replaced";
 
@@ -21,97 +20,24 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    stats: Stats,
-    coverage: Coverage,
+/// Returns the project of secrets, or `people`, who belong to no project.
+pub(super) fn project_name(secrets: &ProjectSecrets) -> &str {
+    if secrets.project.is_empty() { "people" } else { &secrets.project }
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Printed {
-    #[serde(flatten)]
-    stats: Stats,
-    coverage: Coverage,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all(deserialize = "camelCase"))]
-struct Stats {
-    projects: u64,
-    issues: u64,
-    merge_requests: u64,
-    discussions: u64,
-    notes: u64,
-    people: u64,
-    labels: u64,
-    milestones: u64,
-    commits: u64,
-    files: u64,
-    code_entities: u64,
-    branches: u64,
-    tags: u64,
-    design_notes: u64,
-    quads: u64,
-    model: String,
-    redactions: u64,
-    secrets: Vec<ProjectSecrets>,
-}
-
-/// Secrets that were replaced in everything of a project; `acme/shop: 1 jwt, 2 password` for people.
-#[derive(Deserialize, Serialize)]
-pub(super) struct ProjectSecrets {
-    project: String,
-    secrets: Vec<Secrets>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Secrets {
-    kind: String,
-    count: u64,
-}
-
-impl ProjectSecrets {
-    /// What of a project is in a row.
-    pub(super) fn name(&self) -> &str {
-        if self.project.is_empty() { "people" } else { &self.project }
-    }
-
-    /// How many of which kind.
-    pub(super) fn counts(&self) -> String {
-        let each = self.secrets.iter().map(|of| format!("{} {}", thousands(of.count), of.kind));
-        each.collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl fmt::Display for ProjectSecrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name(), self.counts())
-    }
-}
-
-/// Secrets that were replaced, by project.
-///
-/// # Errors
-/// The stores cannot be read.
-pub(super) async fn secrets(client: &Client) -> Result<Vec<ProjectSecrets>> {
-    Ok(client.run::<Answer>(STATS, json!({})).await?.stats.secrets)
-}
-
-#[derive(Deserialize, Serialize)]
-struct Coverage {
-    documents: u64,
-    embedded: u64,
-    passages: u64,
+/// Counts secrets by kind: `1 jwt, 2 password`.
+pub(super) fn count_kinds(secrets: &ProjectSecrets) -> String {
+    let each = secrets.secrets.iter().map(|secret| format!("{} {}", thousands(secret.count), secret.kind));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "stats", || Ok(())).await?;
-    let Answer { stats, coverage } = client.run(STATS, json!({})).await?;
+    let stats = client.answer(StatsRequest {}).await?;
     if args.json {
-        return Ok(session.terminal.json(&Printed { stats, coverage })?);
+        return Ok(session.terminal.json(&stats)?);
     }
-    let Coverage { documents, embedded, passages } = coverage;
+    let Coverage { documents, embedded, passages, .. } = stats.coverage;
     // An empty corpus is covered.
     let percent = (embedded * 100).checked_div(documents).unwrap_or(100);
     let rows = [
@@ -140,8 +66,8 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     for (name, value) in rows {
         session.terminal.line(format_args!("{:<18}{value}", format!("{name}:")))?;
         if name == REPLACED {
-            for of in &stats.secrets {
-                session.terminal.line(format_args!("  {of}"))?;
+            for secrets in &stats.secrets {
+                session.terminal.line(format_args!("  {}: {}", project_name(secrets), count_kinds(secrets)))?;
             }
         }
     }

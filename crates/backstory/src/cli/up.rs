@@ -8,11 +8,11 @@ use std::{
 
 use backstory_engine::{
     error::ErrorKind,
-    repository::{ListRepositories, RepositoryStatus},
+    model::id::NodeId,
+    repository::{CentralFilesRequest, ListRepositories, RepositoryStatus},
+    show::{NodeDetails, ShowRequest},
     sources::git::naming::repository_around,
 };
-use serde::Deserialize;
-use serde_json::json;
 
 use super::{
     Session, add,
@@ -26,7 +26,6 @@ use crate::{
     output::{duration, plain},
 };
 
-const EXAMPLES: &str = include_str!("../../../../queries/graphql/examples.graphql");
 /// Longest query that is proposed, in characters.
 const MAX_QUERY: usize = 60;
 
@@ -55,7 +54,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Own => {
             let server = Server::open(session, UP, directory, address).await?;
             server.share(session)?;
-            index(session, &Client::here(server.schemas.clone(), server.engine.clone()), &repository).await?;
+            index(session, &Client::here(server.engine.clone()), &repository).await?;
             session.share.end().await;
             server.run(session).await
         }
@@ -103,47 +102,31 @@ async fn index(session: &Session, client: &Client, path: &str) -> Result<()> {
     Ok(())
 }
 
-#[derive(Deserialize)]
-struct Examples {
-    repositories: Vec<Central>,
-    node: Option<Titled>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Central {
-    project: String,
-    central_files: Vec<CentralFile>,
-}
-
-#[derive(Deserialize)]
-struct CentralFile {
-    path: String,
-}
-
-#[derive(Deserialize)]
-struct Titled {
-    title: Option<String>,
-}
-
 /// Commands that have an answer in this repository.
 async fn commands(client: &Client, repository: &RepositoryStatus) -> Result<Vec<String>> {
     let project = &repository.project;
-    let head = repository.head.map(|head| head.to_string()).unwrap_or_default();
-    let found: Examples = client.run(EXAMPLES, json!({ "head": format!("{project}@{head}") })).await?;
+    let central = client.answer(CentralFilesRequest { project: project.clone(), limit: 1 }).await?;
     // Where there are several, a path alone means the one that the user stands in.
-    let alone = found.repositories.len() == 1;
-    let own = found.repositories.into_iter().find(|of| of.project == *project);
-    let file = own.and_then(|own| own.central_files.into_iter().next());
-    let file = file.map(|file| if alone { file.path } else { format!("{project}:{}", file.path) });
+    let alone = client.answer(ListRepositories {}).await?.len() == 1;
+    let file = central.into_iter().next().map(|path| if alone { path } else { format!("{project}:{path}") });
     // A merge is called after a branch, which says little.
-    let title = found.node.and_then(|node| node.title).filter(|title| !title.starts_with("Merge "));
+    let title = head_title(client, repository).await?.filter(|title| !title.starts_with("Merge "));
     let title = title.or_else(|| Some(file.as_ref()?.rsplit('/').next()?.split('.').next()?.to_owned()));
     let mut commands = Vec::new();
     commands.extend(file.iter().map(|file| format!("  backstory why {}", quoted(&format!("{file}:1")))));
     commands.extend(title.map(|title| format!("  backstory search {}", quoted(&query(&title)))));
     commands.extend(file.iter().map(|file| format!("  backstory history {}", quoted(file))));
     Ok(commands)
+}
+
+/// Reads the title of the newest commit; `None` if the repository has no commits.
+async fn head_title(client: &Client, repository: &RepositoryStatus) -> Result<Option<String>> {
+    let Some(head) = repository.head else { return Ok(None) };
+    let id = NodeId::commit(&repository.project, &head.to_string());
+    Ok(match client.answer(ShowRequest { id }).await? {
+        NodeDetails::Commit(commit) => commit.message.trim_start().lines().next().map(str::to_owned),
+        _ => None,
+    })
 }
 
 /// The beginning of a title, up to the end of a word.

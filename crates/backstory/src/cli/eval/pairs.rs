@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_engine::{
+    ask::AskRequest,
     eval::PairRequest,
-    model::eval::{Pair, PairKind, PairReport, Verdict},
+    model::{
+        eval::{Pair, PairKind, PairReport, Verdict},
+        filter::Filter,
+    },
 };
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{
     super::{Session, repos},
@@ -19,20 +22,8 @@ use crate::{
     output::{Progress, Step},
 };
 
-const REFUSAL: &str = include_str!("../../../../../queries/graphql/refusal.graphql");
 /// Points of the curve that are shown, evenly over the sureness.
 const SHOWN: usize = 10;
-
-#[derive(Deserialize)]
-struct Asked {
-    ask: Told,
-}
-
-#[derive(Deserialize)]
-struct Told {
-    answered: bool,
-    confidence: f64,
-}
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -79,9 +70,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 async fn ask(client: &Client, args: &Args, question: &str, left_out: &[String]) -> Result<Verdict> {
-    let filter = json!({ "project": args.project, "exclude": left_out });
-    let Asked { ask } = client.run(REFUSAL, json!({ "question": question, "filter": filter })).await?;
-    Ok(Verdict { refused: !ask.answered, confidence: ask.confidence })
+    let filter = Filter { project: args.project.clone(), exclude: left_out.to_vec(), ..Filter::default() };
+    let request = AskRequest { question: question.to_owned(), before: None, filter, model: false };
+    let answer = client.answer(request).await?;
+    Ok(Verdict { refused: !answer.answered, confidence: f64::from(answer.confidence) })
 }
 
 fn tell(session: &Session, printed: &Printed) -> Result<()> {

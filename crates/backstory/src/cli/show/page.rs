@@ -2,85 +2,79 @@
 
 use std::collections::BTreeSet;
 
-use backstory_engine::model::id::{NodeId, ThreadKind};
-
-use super::{
-    super::model_notes,
-    answer::{Discussion, Note, Person, Position, Thread},
+use backstory_engine::{
+    graph::Direction,
+    model::{edge::Edge, id::NodeId, text::capital},
+    read::ThreadSummary,
+    show::{DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, ThreadDetails},
 };
+use jiff::Timestamp;
+
+use super::super::model_notes;
 use crate::{
     failure::Result,
     output::{FAINT, STRONG, Terminal, counted, indented, minute, plain},
 };
 
 /// What edges are called, by where they start: what tells most comes first.
-const LINKS: [(Side, &str, &str); 12] = [
-    (Side::Out, "CLOSES", "Closes"),
-    (Side::In, "CLOSES", "Closed by"),
-    (Side::Out, "MERGED_AS", "Merged as"),
-    (Side::Out, "BLOCKS", "Blocks"),
-    (Side::In, "BLOCKS", "Blocked by"),
-    (Side::Out, "DUPLICATES", "Duplicate of"),
-    (Side::In, "DUPLICATES", "Duplicates"),
-    (Side::Out, "RELATES_TO", "Related"),
-    (Side::In, "RELATES_TO", "Related"),
-    (Side::Out, "REFERENCES", "Mentions"),
-    (Side::Out, "MENTIONS", "Mentions"),
-    (Side::In, "REFERENCES", "Mentioned in"),
+const LINKS: [(Direction, Edge, &str); 12] = [
+    (Direction::Out, Edge::Closes, "Closes"),
+    (Direction::In, Edge::Closes, "Closed by"),
+    (Direction::Out, Edge::MergedAs, "Merged as"),
+    (Direction::Out, Edge::Blocks, "Blocks"),
+    (Direction::In, Edge::Blocks, "Blocked by"),
+    (Direction::Out, Edge::Duplicates, "Duplicate of"),
+    (Direction::In, Edge::Duplicates, "Duplicates"),
+    (Direction::Out, Edge::RelatesTo, "Related"),
+    (Direction::In, Edge::RelatesTo, "Related"),
+    (Direction::Out, Edge::References, "Mentions"),
+    (Direction::Out, Edge::Mentions, "Mentions"),
+    (Direction::In, Edge::References, "Mentioned in"),
 ];
 /// Digits of a commit that tell it from others of its project.
 const SHORT_SHA: usize = 12;
 
-/// Which end of an edge the issue or merge request is.
-#[derive(Clone, Copy)]
-enum Side {
-    Out,
-    In,
-}
-
-pub(super) fn print_thread(
-    terminal: &Terminal,
-    kind: ThreadKind,
-    thread: &Thread,
-    discussions: &[Discussion],
-) -> Result<()> {
-    let what = match kind {
-        ThreadKind::Issue => "Issue",
-        ThreadKind::MergeRequest => "Merge request",
-    };
-    let state = thread.state.as_deref().unwrap_or_default().to_lowercase();
-    let draft = if thread.draft == Some(true) { ", draft" } else { "" };
+pub(super) fn print_thread(terminal: &Terminal, thread: &ThreadDetails) -> Result<()> {
+    let ThreadSummary { id, title, state, .. } = &thread.summary;
+    let (kind, state) = (capital(thread.kind.name()), state.as_str());
+    let draft = if thread.merge_request.as_ref().is_some_and(|mr| mr.draft) { ", draft" } else { "" };
     let secret = if thread.confidential { ", confidential" } else { "" };
-    terminal.line(format_args!("{FAINT}{what} {} ({state}{draft}{secret}){FAINT:#}", thread.id))?;
-    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", title(thread.title.as_deref())))?;
+    terminal.line(format_args!("{FAINT}{kind} {id} ({state}{draft}{secret}){FAINT:#}"))?;
+    terminal.line(format_args!("{STRONG}{}{STRONG:#}\n", plain(title)))?;
     for (name, value) in facts(thread).into_iter().chain(links(thread)) {
         terminal.line(format_args!("{:<15}{}", format!("{name}:"), plain(&value)))?;
     }
-    let description = thread.description.as_deref().unwrap_or_default().trim();
+    let description = thread.description.trim();
     if !description.is_empty() {
         terminal.line(format_args!("\n{}", plain(description)))?;
     }
     if let Some(notes) = &thread.model_notes {
         model_notes::print(terminal, notes)?;
     }
-    if !discussions.is_empty() {
-        terminal.line(format_args!(
-            "\n{STRONG}{}{STRONG:#}",
-            counted(discussions.len() as u64, "discussion", "discussions")
-        ))?;
+    if !thread.discussions.is_empty() {
+        let count = counted(thread.discussions.len() as u64, "discussion", "discussions");
+        terminal.line(format_args!("\n{STRONG}{count}{STRONG:#}"))?;
     }
-    for discussion in discussions {
+    for discussion in &thread.discussions {
         terminal.line("")?;
         print_discussion(terminal, discussion)?;
+    }
+    if thread.omitted_notes > 0 {
+        terminal.note(format_args!("{} are not shown", counted(thread.omitted_notes as u64, "note", "notes")));
     }
     Ok(())
 }
 
-pub(super) fn print_discussion(terminal: &Terminal, discussion: &Discussion) -> Result<()> {
+pub(super) fn print_single_discussion(terminal: &Terminal, single: &DiscussionWithParent) -> Result<()> {
+    let title = plain(single.parent_title.as_deref().unwrap_or("(no title)"));
+    terminal.line(format_args!("Discussion on {} - {title}\n", single.parent))?;
+    print_discussion(terminal, &single.discussion)
+}
+
+fn print_discussion(terminal: &Terminal, discussion: &DiscussionDetails) -> Result<()> {
     for (place, note) in discussion.notes.iter().enumerate() {
         let margin = if place == 0 { 2 } else { 6 };
-        let mut head = vec![mention(note.author.as_ref())];
-        head.extend(note.created_at.map(minute));
+        let mut head = vec![mention(note.author.as_deref()), minute(note.created_at)];
         if place == 0 {
             head.extend(note.position.as_ref().map(lines));
             head.extend(resolution(discussion));
@@ -90,103 +84,93 @@ pub(super) fn print_discussion(terminal: &Terminal, discussion: &Discussion) -> 
         }
         let head = format!("{FAINT}{}{FAINT:#}", plain(&head.join(" · ")));
         terminal.line(indented(&head, margin))?;
-        terminal.line(indented(&plain(note.body.as_deref().unwrap_or_default().trim()), margin + 2))?;
+        terminal.line(indented(&plain(note.body.trim()), margin + 2))?;
     }
     Ok(())
 }
 
-pub(super) fn title(title: Option<&str>) -> String {
-    plain(title.unwrap_or("(no title)"))
-}
-
 type Fact = (&'static str, String);
 
-fn facts(thread: &Thread) -> Vec<Fact> {
-    let author = match &thread.author {
-        Some(Person { username, name: Some(name) }) => format!("@{username} ({name})"),
-        other => mention(other.as_ref()),
+fn facts(thread: &ThreadDetails) -> Vec<Fact> {
+    let summary = &thread.summary;
+    let full_name = thread.author_name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let mut facts = vec![("Author", mention(summary.author.as_deref()) + &full_name)];
+    let people = |people: &[String]| people.iter().map(|name| mention(Some(name))).collect::<Vec<_>>().join(", ");
+    let event = |at: Option<Timestamp>, by: &Option<String>| {
+        let by = by.as_ref().map(|by| format!(" by {}", mention(Some(by)))).unwrap_or_default();
+        at.map(|at| minute(at) + &by).unwrap_or_default()
     };
-    let people = |people: &[Person]| people.iter().map(|person| mention(Some(person))).collect::<Vec<_>>().join(", ");
-    let by = |person: &Option<Person>| person.as_ref().map(|p| format!(" by {}", mention(Some(p)))).unwrap_or_default();
-    let labels: Vec<&str> = thread.labels.iter().map(|label| label.name.as_str()).collect();
-    let branches = match (&thread.source_branch, &thread.target_branch) {
-        (Some(source), Some(target)) => format!("{source} → {target}"),
-        _ => String::new(),
-    };
-    let facts = [
-        ("Author", author),
-        ("Branch", branches),
-        ("Labels", labels.join(", ")),
-        ("Milestone", thread.milestone.as_ref().and_then(|milestone| milestone.title.clone()).unwrap_or_default()),
-        ("Assigned to", people(&thread.assignees)),
-        ("Reviewers", people(&thread.reviewers)),
-        ("Approved by", people(&thread.approved_by)),
-        ("Created", thread.created_at.map(minute).unwrap_or_default()),
-        ("Updated", thread.updated_at.map(minute).unwrap_or_default()),
-        ("Merged", thread.merged_at.map(|at| minute(at) + &by(&thread.merged_by)).unwrap_or_default()),
-        ("Closed", thread.closed_at.map(|at| minute(at) + &by(&thread.closed_by)).unwrap_or_default()),
-        ("URL", thread.web_url.clone().unwrap_or_default()),
-    ];
-    facts.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    let branches = summary.source_branch.as_ref().zip(summary.target_branch.as_ref());
+    facts.extend(branches.map(|(source, target)| ("Branch", format!("{source} → {target}"))));
+    facts.push(("Labels", summary.labels.join(", ")));
+    facts.push(("Milestone", thread.milestone.clone().unwrap_or_default()));
+    facts.push(("Assigned to", people(&thread.assignees)));
+    let request = thread.merge_request.as_ref();
+    facts.extend(request.map(|mr| ("Reviewers", people(&mr.reviewers))));
+    facts.extend(request.map(|mr| ("Approved by", people(&mr.approved_by))));
+    facts.push(("Created", minute(summary.created_at)));
+    facts.push(("Updated", minute(summary.updated_at)));
+    facts.extend(request.map(|mr| ("Merged", event(mr.merged_at, &mr.merged_by))));
+    facts.push(("Closed", event(thread.closed_at, &thread.closed_by)));
+    facts.push(("URL", summary.url.clone()));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
 }
 
 /// What it is linked with. What is linked in several ways stands where that tells most.
-fn links(thread: &Thread) -> Vec<Fact> {
-    let mut seen = BTreeSet::from([thread.id.clone()]);
+fn links(thread: &ThreadDetails) -> Vec<Fact> {
+    let mut seen = BTreeSet::from([thread.summary.id.to_string()]);
     let mut links: Vec<(&'static str, Vec<String>)> = Vec::new();
-    for (side, name, called) in LINKS {
-        let edges = match side {
-            Side::Out => &thread.out,
-            Side::In => &thread.into,
+    for (direction, name, called) in LINKS {
+        let edges = match direction {
+            Direction::Out => &thread.edges.out,
+            Direction::In => &thread.edges.into,
         };
-        let stated = edges.edges.iter().filter(|edge| edge.name == name && edge.confidence.is_none());
-        let ends = stated.map(|edge| end(&edge.node.id));
+        let stated = edges.iter().filter(|edge| edge.name == name && !edge.inferred);
+        let ends = stated.map(|edge| end(&edge.id));
         let new: Vec<String> = ends.filter(|end| seen.insert(end.clone())).collect();
         match links.iter_mut().find(|(known, _)| *known == called) {
             Some((_, all)) => all.extend(new),
             None => links.push((called, new)),
         }
     }
-    let both = [&thread.out, &thread.into];
-    for edge in both.iter().flat_map(|edges| &edges.edges) {
-        if let Some(confidence) = edge.confidence {
-            let because = edge.evidence.join("; ");
-            links.push(("Inferred", vec![format!("{} ({confidence:.2}: {because})", end(&edge.node.id))]));
+    for EdgeDetails { id, confidence, evidence, .. } in thread.edges.out.iter().chain(&thread.edges.into) {
+        if let Some(confidence) = confidence {
+            links.push(("Inferred", vec![format!("{} ({confidence:.2}: {})", end(id), evidence.join("; "))]));
         }
     }
-    let beyond: usize = both.iter().map(|edges| edges.total_count.saturating_sub(edges.edges.len())).sum();
-    if beyond > 0 {
-        links.push(("Other links", vec![format!("{beyond} more")]));
+    if thread.edges.omitted > 0 {
+        links.push(("Other links", vec![format!("{} more", thread.edges.omitted)]));
     }
     links.into_iter().filter(|(_, ends)| !ends.is_empty()).map(|(name, ends)| (name, ends.join(", "))).collect()
 }
 
 /// The other end of an edge. Where that is a note or discussion, its issue or merge request tells more.
-fn end(id: &str) -> String {
-    match id.parse() {
-        Ok(NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) => thread.to_string(),
-        Ok(NodeId::Commit { project, sha }) => format!("{project}@{}", sha.get(..SHORT_SHA).unwrap_or(&sha)),
-        _ => id.to_owned(),
+fn end(id: &NodeId) -> String {
+    match id {
+        NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. } => thread.to_string(),
+        NodeId::Commit { project, sha } => format!("{project}@{}", sha.get(..SHORT_SHA).unwrap_or(sha)),
+        other => other.to_string(),
     }
 }
 
-fn mention(person: Option<&Person>) -> String {
-    format!("@{}", person.map_or("deleted", |person| person.username.as_str()))
+fn mention(person: Option<&str>) -> String {
+    format!("@{}", person.unwrap_or("deleted"))
 }
 
-fn resolution(discussion: &Discussion) -> Option<String> {
-    if discussion.resolvable != Some(true) {
+fn resolution(discussion: &DiscussionDetails) -> Option<String> {
+    if !discussion.resolvable {
         return None;
     }
-    if discussion.resolved != Some(true) {
+    if !discussion.resolved {
         return Some("unresolved".to_owned());
     }
-    let by = discussion.notes.iter().find_map(|Note { resolved_by, .. }| resolved_by.as_ref());
+    let by = discussion.notes.iter().find_map(|note| note.resolved_by.as_deref());
     Some(by.map_or("resolved".to_owned(), |by| format!("resolved by {}", mention(Some(by)))))
 }
 
 /// `src/auth.rs:12-15`
-fn lines(position: &Position) -> String {
+fn lines(position: &DiffPosition) -> String {
     let (path, start, end) = match (position.new_line_start, position.old_line_start) {
         (None, Some(_)) => (&position.old_path, position.old_line_start, position.old_line_end),
         _ => (&position.new_path, position.new_line_start, position.new_line_end),

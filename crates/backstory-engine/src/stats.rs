@@ -1,0 +1,164 @@
+//! Counts of what the stores hold.
+
+use std::collections::BTreeMap;
+
+use backstory_model::sight::Sight;
+use backstory_store::{graph::queries, index::Coverage};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Engine,
+    error::Result,
+    use_case::{UseCase, Weight},
+};
+
+/// Class of the notes that a language model wrote.
+const WRITTEN_NOTE: &str = "WrittenNote";
+
+/// Requests counts of what the stores hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatsRequest {}
+
+impl UseCase for StatsRequest {
+    const NAME: &'static str = "stats";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Stats;
+
+    async fn run(self, engine: &Engine) -> Result<Stats> {
+        engine.stats().await
+    }
+}
+
+/// Counts of what the stores hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Projects in the graph.
+    pub projects: u64,
+    /// Issues in the graph.
+    pub issues: u64,
+    /// Merge requests in the graph.
+    pub merge_requests: u64,
+    /// Discussions in the graph.
+    pub discussions: u64,
+    /// Notes in the graph.
+    pub notes: u64,
+    /// People in the graph.
+    pub people: u64,
+    /// Labels in the graph.
+    pub labels: u64,
+    /// Milestones in the graph.
+    pub milestones: u64,
+    /// Commits in the graph.
+    pub commits: u64,
+    /// Files in the graph, deleted ones included.
+    pub files: u64,
+    /// Code entities in the graph, deleted ones included.
+    pub code_entities: u64,
+    /// Branches in the graph.
+    pub branches: u64,
+    /// Tags in the graph.
+    pub tags: u64,
+    /// Design notes in the graph.
+    pub design_notes: u64,
+    /// Nodes of every class in the graph, by the name of the class.
+    pub nodes: BTreeMap<String, u64>,
+    /// Statements in the graph.
+    pub quads: u64,
+    /// Name of the embedding model.
+    pub model: String,
+    /// Secrets that were replaced before anything was stored.
+    pub redactions: u64,
+    /// The same by project and kind.
+    pub secrets: Vec<ProjectSecrets>,
+    /// How much of the index has vectors.
+    pub coverage: Coverage,
+}
+
+/// Secrets that were replaced in all items of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectSecrets {
+    /// Full path of the project; empty for people, who belong to no project.
+    pub project: String,
+    /// Each kind of secret.
+    pub secrets: Vec<SecretCount>,
+}
+
+/// How many secrets of a kind were replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretCount {
+    /// Name of the kind, as in `[redacted:<kind>:<length>]`.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Engine {
+    /// Returns counts of what the stores hold.
+    ///
+    /// # Errors
+    /// A store cannot be read.
+    pub async fn stats(&self) -> Result<Stats> {
+        let nodes = self.node_counts().await?;
+        let graph = self.graph();
+        let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
+        let secrets = self.ledger_step(|ledger| ledger.secrets()).await?;
+        let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
+        Ok(Stats {
+            projects: of_class("Project"),
+            issues: of_class("Issue"),
+            merge_requests: of_class("MergeRequest"),
+            discussions: of_class("Discussion"),
+            notes: of_class("Note"),
+            people: of_class("Person"),
+            labels: of_class("Label"),
+            milestones: of_class("Milestone"),
+            commits: of_class("Commit"),
+            files: of_class("File"),
+            code_entities: of_class("CodeEntity"),
+            branches: of_class("Branch"),
+            tags: of_class("Tag"),
+            design_notes: of_class("DesignNote"),
+            nodes,
+            quads,
+            model: self.embedder().model().to_string(),
+            redactions: secrets.values().sum(),
+            secrets: group_by_project(secrets),
+            coverage: self.coverage(),
+        })
+    }
+
+    async fn node_counts(&self) -> Result<BTreeMap<String, u64>> {
+        let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
+        let has_hidden = self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await?;
+        let counts = rows.iter().filter_map(|row| {
+            let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
+            // Some of them may be about confidential items.
+            if has_hidden && class == WRITTEN_NOTE {
+                return None;
+            }
+            Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
+        });
+        Ok(counts.collect())
+    }
+}
+
+/// What people call a class: other ontologies have other names for some.
+fn class_name(class: &str) -> &str {
+    match class {
+        "Thread" => "Discussion",
+        "Post" => "Note",
+        other => other,
+    }
+}
+
+fn group_by_project(counts: BTreeMap<(String, String), u64>) -> Vec<ProjectSecrets> {
+    let mut projects: Vec<ProjectSecrets> = Vec::new();
+    for ((project, kind), count) in counts {
+        let secrets = SecretCount { kind, count };
+        match projects.last_mut().filter(|last| last.project == project) {
+            Some(last) => last.secrets.push(secrets),
+            None => projects.push(ProjectSecrets { project, secrets: vec![secrets] }),
+        }
+    }
+    projects
+}
