@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_engine::{
+    ask::AskRequest,
     eval::PairRequest,
-    model::eval::{Pair, PairKind, PairReport, Verdict},
+    model::{
+        eval::{Pair, PairKind, PairReport, Verdict},
+        filter::Filter,
+    },
 };
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{
     super::{Session, repos},
@@ -19,20 +22,8 @@ use crate::{
     output::{Progress, Step},
 };
 
-const REFUSAL: &str = include_str!("../../../../../queries/graphql/refusal.graphql");
 /// Points of the curve that are shown, evenly over the sureness.
 const SHOWN: usize = 10;
-
-#[derive(Deserialize)]
-struct Asked {
-    ask: Told,
-}
-
-#[derive(Deserialize)]
-struct Told {
-    answered: bool,
-    confidence: f64,
-}
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -59,9 +50,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let mut questions = Vec::with_capacity(total);
     for (done, pair) in pairs.into_iter().enumerate() {
         progress.show(&Step { phase: "pairs", done: done as u64, total: Some(total as u64), note: None });
-        let before = ask(&client, args, &pair.question, &[]).await?;
-        let after = ask(&client, args, &pair.question, &pair.evidence).await?;
-        let Pair { kind, question, .. } = pair;
+        let Pair { kind, question, evidence } = pair;
+        let before = ask(&client, args, &question, vec![]).await?;
+        let after = ask(&client, args, &question, evidence).await?;
         questions.push(AskedTwice { kind, question, before, after });
     }
     progress.clear();
@@ -78,10 +69,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     tell(session, &printed)
 }
 
-async fn ask(client: &Client, args: &Args, question: &str, left_out: &[String]) -> Result<Verdict> {
-    let filter = json!({ "project": args.project, "exclude": left_out });
-    let Asked { ask } = client.run(REFUSAL, json!({ "question": question, "filter": filter })).await?;
-    Ok(Verdict { refused: !ask.answered, confidence: ask.confidence })
+async fn ask(client: &Client, args: &Args, question: &str, exclude: Vec<String>) -> Result<Verdict> {
+    let filter = Filter { project: args.project.clone(), exclude, ..Filter::default() };
+    let answer =
+        client.answer(AskRequest { question: question.to_owned(), before: None, filter, model: false }).await?;
+    Ok(Verdict { refused: !answer.answered, confidence: f64::from(answer.confidence) })
 }
 
 fn tell(session: &Session, printed: &Printed) -> Result<()> {
