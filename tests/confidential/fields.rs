@@ -13,8 +13,7 @@ use crate::support::Sandbox;
 const QUESTION: &str = "why did sessions leak from the cache, what happened to the largest customer?";
 
 /// Operations of files that change what is there: they are asked last, or not at all.
-const NOT_ASKED: [&str; 6] =
-    ["add_repository", "remove_repository", "rebuild", "embed", "enrich", "sync"];
+const NOT_ASKED: [&str; 6] = ["add_repository", "remove_repository", "rebuild", "embed", "enrich", "sync"];
 
 /// Variables for the operations of a file: for everything hidden that they can be asked about.
 fn variables(file: &str) -> Vec<Value> {
@@ -71,8 +70,22 @@ fn requests(use_case: &str) -> Vec<Value> {
     let shop = json!({ "project": "acme/shop" });
     match use_case {
         "check" | "coverage" | "digest" | "repositories" | "snapshots" | "tasks" => vec![json!({})],
-        "audit" | "jobs" => vec![json!({ "limit": 20 })],
+        "audit" | "chats" | "jobs" => vec![json!({ "limit": 20 })],
+        "ask" => vec![json!({ "question": QUESTION, "model": false })],
         "compare-snapshots" => vec![json!({ "from": "0000", "to": "0000", "limit": 20 })],
+        "context" => {
+            let about = |about: Value| json!({ "about": about, "tokens": 8000, "diffs": true, "tests": true });
+            let hidden = json!({ "target": { "target": { "node": HIDDEN }, "rev": null } });
+            vec![about(json!({ "query": QUESTION })), about(hidden)]
+        }
+        "create-chat" => vec![shop],
+        "messages" => vec![json!({ "chat": 1, "limit": 100 })],
+        "search" => ["hybrid", "lexical", "semantic"]
+            .map(|mode| json!({ "query": QUESTION, "mode": mode, "limit": 100, "rerank": true }))
+            .into(),
+        "send-message" => vec![json!({ "chat": 1, "text": QUESTION, "model": false })],
+        "summarize" => vec![json!({ "id": HIDDEN })],
+        "verify" => vec![json!({ "citations": [] })],
         "evaluate" => {
             let question = json!({ "id": "q", "question": QUESTION, "gold": ["#7"] });
             let legs = ["lexical", "semantic", "graph", "rrf", "fused"];
