@@ -20,7 +20,6 @@ fn variables(file: &str) -> Vec<Value> {
     let discussions = |reference: &str| json!({ "ref": reference });
     match file {
         "ask" => vec![json!({ "question": QUESTION, "model": false })],
-        "refusal" => vec![json!({ "question": QUESTION })],
         "chat" => vec![json!({ "id": "1" })],
         "send_message" => vec![json!({ "chat": "1", "text": QUESTION, "model": false })],
         "chats" | "audit" | "jobs" => vec![json!({ "first": 20 })],
@@ -75,8 +74,8 @@ fn requests(use_case: &str) -> Vec<Value> {
         "compare-snapshots" => vec![json!({ "from": "0000", "to": "0000", "limit": 20 })],
         "context" => {
             let about = |about: Value| json!({ "about": about, "tokens": 8000, "diffs": true, "tests": true });
-            let hidden = json!({ "target": { "target": { "node": HIDDEN }, "rev": null } });
-            vec![about(json!({ "query": QUESTION })), about(hidden)]
+            let target = |node: &str| about(json!({ "target": { "target": { "node": node } } }));
+            vec![about(json!({ "query": QUESTION })), target(HIDDEN), target(PUBLIC)]
         }
         "create-chat" => vec![shop],
         "messages" => vec![json!({ "chat": 1, "limit": 100 })],
@@ -228,7 +227,7 @@ async fn no_answer_without_the_scope_tells_anything() {
             }
         }
     }
-    for name in ["evaluate", "trace"] {
+    for name in ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "trace"] {
         assert!(telling.contains(name), "{name} tells nothing to who may see it; {telling:?} do");
     }
 
