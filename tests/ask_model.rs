@@ -3,7 +3,10 @@
 
 use std::time::Instant;
 
-use backstory_engine::llm::{ChatError, ChatModel, Prompt, Provider, Settings};
+use backstory_engine::{
+    llm::{ChatModel, Prompt, Provider, Settings},
+    provider::ProviderError,
+};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -299,7 +302,7 @@ async fn streams_come_in_parts_and_say_when_they_break_off() {
                 Err(error) => break error,
             }
         };
-        assert!(matches!(&error, ChatError::Malformed { reason, .. } if reason.contains("breaks off")), "{error}");
+        assert!(matches!(&error, ProviderError::Malformed { reason, .. } if reason.contains("breaks off")), "{error}");
 
         model.say(&"x".repeat(40 << 10));
         let mut stream = chat.stream(&prompt).await.unwrap();

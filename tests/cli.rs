@@ -271,7 +271,15 @@ fn list_issues_shows_iid_title_state_and_author() {
     assert_eq!(ids(&list(&["--label", "performance", "--state", "opened"])), ["acme/shop#4"]);
     assert_eq!(ids(&list(&["--author", "@BOB"])), ["acme/shop#2"]);
     assert_eq!(ids(&list(&["--label", "Performance", "--state", "opened"])), ["acme/shop#4"]);
-    assert_eq!(sandbox.run(&["list", "issues", "--author", "nobody"]).ok().stdout, "No issues found.\n");
+    let nothing = sandbox.run(&["list", "issues", "--author", "allice", "--label", "secrity"]).ok();
+    assert_eq!(nothing.stdout, "No issues found.\n");
+    expect![[r#"
+        note: nothing is by 'allice'; the nearest name is 'alice'
+        note: nothing has the label 'secrity'; the nearest name is 'security'
+    "#]]
+    .assert_eq(&nothing.stderr);
+    let known = sandbox.run(&["list", "mrs", "--author", "alice", "--state", "locked"]).ok();
+    assert_eq!((known.stdout.as_str(), known.stderr.as_str()), ("No merge requests found.\n", ""));
     expect![[r#"
         [
           {

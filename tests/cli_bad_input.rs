@@ -1,6 +1,11 @@
 //! What nobody should ask for gets one sentence that says what to do, the right exit code, and no stack trace.
 
-use std::{fs, os::unix::fs::DirBuilderExt as _, process::Stdio};
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::DirBuilderExt as _,
+    process::{Command, Stdio},
+};
 
 use backstory_engine::model::text::is_hidden;
 use expect_test::expect;
@@ -171,13 +176,49 @@ fn nothing_that_is_printed_commands_the_terminal() {
         &["show", "\u{1b}[2J"],
         &["why", "\u{9b}2J", "--project", "\u{202e}x"],
         &["search", "x", "--project", "\u{1b}]0;pwned\u{7}"],
+        &["\u{9b}31m\u{202e}search"],
+        &["search", "x", "--\u{9b}31m\u{202e}limit"],
+        &["search", "x", "--type", "\u{9b}31m\u{202e}\u{1b}[2J"],
+        &["search", "x", "--limit", "\u{9b}31m\u{202e}\u{1b}[2J"],
+        &["search", "x", "y", "\u{9b}31m\u{202e}\u{1b}[2J"],
     ] {
         let output = sandbox.run(args);
         assert!(!output.stdout.contains(is_hidden) && !output.stderr.contains(is_hidden), "{output:?}");
     }
+    let refused = sandbox.run(&["search", "x", "--\u{202e}limit"]).stderr;
+    assert!(refused.starts_with("error: unexpected argument '--\\u{202e}limit' found\n"), "{refused}");
+    assert!(refused.ends_with("\nFor more information, try '--help'.\n"), "{refused}");
     let shown = sandbox.run(&["show", "#1"]).ok().stdout;
     assert!(shown.contains(r"A \u{1b}]0;pwned\u{7} \u{9b}31m\u{202e}title"), "{shown}");
     let json = sandbox.run(&["show", "#1", "--json"]).ok();
     assert!(json.json()["title"].as_str().unwrap().contains("\u{9b}31m\u{202e}"), "{}", json.stdout);
     assert!(sandbox.run(&["show", "\u{1b}[2J"]).error(2).starts_with(r"'\u{1b}[2J' is not a reference"));
+}
+
+/// Questions are asked on a terminal only, which `script` is.
+#[test]
+fn what_is_typed_does_not_command_the_terminal() {
+    let sandbox = Sandbox::empty();
+    let mut command = Command::new("script");
+    let own = sandbox.command(&[]);
+    command
+        .args([
+            "-qec",
+            concat!(env!("CARGO_BIN_EXE_backstory"), " init --base-url https://gitlab.example.com"),
+            "/dev/null",
+        ])
+        .current_dir(sandbox.path())
+        .env_clear()
+        .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all("acme/\u{9b}31m\u{1b}[2J\nacme/shop\n".as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said:?}");
+    // The terminal itself shows what is typed as it is.
+    let refused = said.lines().find(|line| line.contains("is no path of a project")).unwrap();
+    assert!(refused.contains(r"'acme/\u{9b}31m\u{1b}[2J' is no path of a project"), "{refused:?}");
+    assert!(fs::read_to_string(sandbox.path().join("backstory.toml")).unwrap().contains("projects = [\"acme/shop\"]"));
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     cli_repositories::shop,
-    support::{Fault, Fixture, Forge, Sandbox, eventually},
+    support::{FIRST_COMMIT_AT, Fault, Fixture, Forge, Sandbox, eventually},
 };
 
 /// The lines of a table, spaces between the columns made one.
@@ -206,15 +206,50 @@ fn a_copy_of_a_configured_project_is_read_as_that() {
     assert_eq!(project, "acme/shop");
     assert!(said.contains("this is a copy of acme/shop, which is configured, and is read as that"), "{said}");
     sandbox.run(&["remove", "acme/shop"]).ok();
-    // So does a commit that a merge request was merged as.
+    // So does a commit that a merge request was merged as, once the forge was read.
     let path = mirror("two.git");
-    assert_eq!(added(&path).0, "two");
+    let (project, said) = added(&path);
+    assert_eq!(project, "two");
+    let hint = "if this is a copy of acme/shop, which is configured, end this with Ctrl-C, then 'backstory remove two' and \
+                add it with '--name acme/shop'";
+    assert!(said.contains(hint), "{said}");
+    assert!(!added(&path).1.contains("copy"), "it was said");
     sandbox.run(&["remove", "two"]).ok();
     forge.set_merge_commit("acme/shop!2", &shop.sha("main").to_string());
     sandbox.run(&["sync", "--full"]).ok();
     assert_eq!(added(&path).0, "acme/shop");
     sandbox.run(&["remove", "acme/shop"]).ok();
     assert_eq!(added(&shop.path().display().to_string()).0, "acme/shop", "a working tree is a copy too");
+    // What has a repository needs no other.
+    let mut other = Fixture::new();
+    other.write("README.md", "Something else.\n");
+    other.commit("Begin");
+    assert!(!added(&other.path().display().to_string()).1.contains("copy"));
+}
+
+#[test]
+fn what_was_left_out_is_told_of_the_projects_that_are_asked_about() {
+    let (shop, deep) = (shop(), Fixture::new());
+    let sandbox = Sandbox::indexed(&shop);
+    let stream = format!(
+        "commit refs/heads/main\ncommitter A <a@x.org> {FIRST_COMMIT_AT} +0000\ndata 5\nBegin\n\
+         M 100644 inline {}file\ndata 5\ndeep\n\n",
+        "d/".repeat(300)
+    );
+    deep.git_with(["fast-import", "--quiet"], stream.as_bytes());
+    let said = "acme/deep: 1 file in more than 256 directories left out: d/d/d/";
+    let told = |output: &str| output.contains(said);
+    assert!(told(&sandbox.run(&["add", &deep.path().display().to_string(), "--name", "acme/deep"]).ok().stderr));
+    for args in [&["sync"][..], &["sync", "acme/deep"], &["sync", "--project", "acme/deep"], &["status"], &["repos"]] {
+        let output = sandbox.run(args).ok();
+        assert!(told(&output.stderr), "{args:?}: {output:?}");
+    }
+    for args in [&["sync", "acme/shop"][..], &["sync", "--project", "acme/shop"], &["status", "acme/shop"]] {
+        let output = sandbox.run(args).ok();
+        assert!(!output.stderr.contains("acme/deep"), "{args:?}: {output:?}");
+    }
+    let doctor = sandbox.run(&["doctor"]).ok().stdout;
+    assert!(doctor.lines().any(|line| line.starts_with("! repository ") && told(line)), "{doctor}");
 }
 
 #[test]

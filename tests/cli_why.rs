@@ -166,3 +166,32 @@ fn what_cannot_be_explained_is_said_in_one_sentence() {
     expect!["no repository is indexed; add one with 'backstory add PATH'"]
         .assert_eq(&error(&nothing.run(&["why", "src/cart.py:1"]), 1));
 }
+
+#[test]
+fn lines_and_symbols_stand_behind_the_path() {
+    let (mut shop, sandbox) = indexed();
+    shop.write("a:b/odd.py", "def odd():\n    return 1\n");
+    shop.commit("An odd name");
+    sandbox.run(&["sync"]).ok();
+    let _server = sandbox.serve();
+    let asked = |what: &str| {
+        let answer = sandbox.run(&["why", what, "--json"]).ok().json();
+        [answer["path"].clone(), answer["line"].clone(), answer["end_line"].clone(), answer["symbol"].clone()]
+    };
+    for (what, path, line, end_line, symbol) in [
+        ("src/cart.py", "src/cart.py", json!(null), json!(null), json!(null)),
+        ("src/cart.py:4", "src/cart.py", json!(4), json!(4), json!(null)),
+        ("src/cart.py:4-6", "src/cart.py", json!(4), json!(6), json!(null)),
+        ("src/cart.py:L4-L6", "src/cart.py", json!(4), json!(6), json!(null)),
+        ("src/cart.py#total", "src/cart.py", json!(null), json!(null), json!("total")),
+        ("a:b/odd.py", "a:b/odd.py", json!(null), json!(null), json!(null)),
+        ("a:b/odd.py:2", "a:b/odd.py", json!(2), json!(2), json!(null)),
+    ] {
+        assert_eq!(asked(what), [json!(path), line, end_line, symbol], "{what}");
+    }
+    assert_eq!(
+        error(&sandbox.run(&["why", "src/cart.py#Cart::total"]), 1),
+        "src/cart.py has no symbol Cart::total; it has total"
+    );
+    assert_eq!(error(&sandbox.run(&["why", "src/cart.py:12-"]), 2), "'12-' are no lines; write PATH:12 or PATH:12-20");
+}

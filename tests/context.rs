@@ -19,6 +19,7 @@ use expect_test::{expect, expect_file};
 use serde_json::Value;
 
 use crate::{
+    cli_repositories::shop,
     support::{Indexed, Origin, PROJECT, Sandbox, settings},
     trace::world::{self, World},
 };
@@ -418,4 +419,42 @@ fn the_command_line_prints_the_pack() {
     let there = sandbox.run(&["context", "how are errors reported", "--tokens", "800"]).ok();
     assert!(there.stdout.starts_with("# Context: how are errors reported\n"), "{there:?}");
     drop(server);
+}
+
+#[test]
+fn words_are_questions_and_names_are_places() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    let _server = sandbox.serve();
+    let asked = |what: &str| sandbox.run(&["context", what, "--format", "json"]);
+    for place in [
+        "src/auth.rs:42",
+        "src/auth.rs:42-60",
+        "auth.rs:42",
+        "src/auth.rs#login",
+        "src/auth.rs",
+        "#12",
+        "!7",
+        "@1a2b3c4",
+        "1a2b3c4d",
+        "acme/shop!7",
+        "acme/shop@1a2b3c4",
+        "acme/shop:src/a.rs#login",
+    ] {
+        let output = asked(place);
+        assert!(output.code == 1 && output.error(1).starts_with("there is no "), "{place}: {output:?}");
+    }
+    for question in [
+        "why do tokens expire",
+        "authentication",
+        "secp256k1_ecdsa_verify",
+        "Session::login",
+        "defaced",
+        "why src/auth.rs:42",
+        "https://example.com/x",
+        "what about acme/shop!7",
+        "why:",
+    ] {
+        assert_eq!(asked(question).ok().json()["metadata"]["query"], question);
+    }
 }

@@ -16,7 +16,10 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
-use backstory_engine::embed::{EmbedError, Embedder, Provider, Settings};
+use backstory_engine::{
+    embed::{Embedder, Provider, Settings},
+    provider::ProviderError,
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -327,7 +330,7 @@ async fn handles_connection_failure_gracefully() {
     let started = Instant::now();
     for result in [embedder.check().await, embedder.embed_query("q").await.map(drop)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, EmbedError::Unavailable { .. }), "{error:?}");
+        assert!(matches!(error, ProviderError::Unavailable { .. }), "{error:?}");
         assert!(!error.is_configuration());
         let message = error.to_string();
         assert!(message.starts_with(&format!("Ollama at http://{closed} is unavailable: ")), "{message}");
@@ -346,7 +349,10 @@ async fn passing_failures_are_retried_twice() {
     stub.prepare((0..3).map(|_| busy(StatusCode::SERVICE_UNAVAILABLE)));
     let error = embedder.embed_query("q").await.unwrap_err();
     assert_eq!(stub.seen().len(), 6);
-    assert!(matches!(&error, EmbedError::Unavailable { reason, .. } if reason == "HTTP 503: try later"), "{error:?}");
+    assert!(
+        matches!(&error, ProviderError::Unavailable { reason, .. } if reason == "HTTP 503: try later"),
+        "{error:?}"
+    );
     // A provider that wants a longer rest than anybody waits for is not asked again.
     stub.prepare([(StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "3600")], "quota").into_response()]);
     assert!(embedder.embed_query("q").await.is_err());
@@ -373,7 +379,7 @@ async fn dimension_of_an_unknown_model_is_asked_for() {
     assert_eq!((embedder.model(), embedder.dimension(), stub.seen().len()), ("ollama:snowflake", 100, 1));
     let embedder = Embedder::open(Settings { dimension: Some(99), ..settings }).await.unwrap();
     let error = embedder.check().await.unwrap_err();
-    assert!(matches!(error, EmbedError::WrongDimension { expected: 99, got: 100, .. }), "{error:?}");
+    assert!(matches!(error, ProviderError::WrongDimension { expected: 99, got: 100, .. }), "{error:?}");
     assert!(error.to_string().contains("set embedding.dimension = 100"), "{error}");
 }
 
@@ -429,7 +435,7 @@ async fn answers_that_are_no_embeddings_are_explained() {
     for (body, expected) in cases {
         stub.prepare([answer(body)]);
         let error = embedder.embed_query("q").await.unwrap_err();
-        assert!(matches!(error, EmbedError::Malformed { .. }), "{error:?}");
+        assert!(matches!(error, ProviderError::Malformed { .. }), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
     }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use backstory_store::{generations::Generations, graph::Graph};
+use backstory_store::{generations::Generations, graph::Graph, ledger::Ledger};
+use expect_test::expect;
 use serde_json::json;
 
 use crate::{
     cli_repositories::shop,
-    support::{FIRST_REQUEST, Fault, Forge, Sandbox, TOKEN, one_space},
+    support::{FIRST_REQUEST, Fault, Fixture, Forge, Sandbox, TOKEN, one_space},
 };
 
 fn synced(forge: &Forge) -> Sandbox {
@@ -212,6 +213,85 @@ fn a_repository_is_added_with_its_forge_and_a_line_leads_to_what_was_said() {
     // What came with it goes with it.
     sandbox.run(&["remove", "acme/shop"]).ok();
     assert_eq!(sandbox.run(&["count", "--json"]).ok().json()["issues"], 0);
+}
+
+/// Commits something to both repositories and reads all, though a forge may not be asked; what was said about that.
+#[track_caller]
+fn synced_without(forge: &Forge, sandbox: &Sandbox, repositories: [&mut Fixture; 2]) -> String {
+    for repository in repositories {
+        let tax = format!("def tax():\n    return '{}'\n", repository.sha("HEAD"));
+        repository.write("src/tax.py", tax);
+        repository.commit("Add a tax");
+    }
+    let commits = || {
+        let repositories = sandbox.run(&["repos", "--json"]).ok().json();
+        repositories.as_array().unwrap().iter().map(|of| of["commits"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let before = commits();
+    forge.asked();
+    let failed = sandbox.run(&["sync"]);
+    assert_eq!(failed.code, 3, "{failed:?}");
+    assert_eq!(forge.asked(), [""; 0]);
+    assert_eq!(commits(), before.iter().map(|count| count + 1).collect::<Vec<_>>(), "{failed:?}");
+    let status = sandbox.run(&["status"]).ok().stderr;
+    assert!(status.contains("the forge of acme/shop could not be read on "), "{status}");
+    sandbox.run(&["sync", "acme/tool"]).ok();
+    failed.stderr.lines().last().unwrap().to_owned()
+}
+
+#[test]
+fn a_forge_that_may_not_be_asked_keeps_nothing_else_from_being_read() {
+    let (forge, mut shop, mut tool) = (Forge::start(), shop(), shop());
+    let (_, port) = forge.url.rsplit_once(':').unwrap();
+    let sandbox = Sandbox::empty();
+    let allow = |hosts: &str| {
+        sandbox.write_config(&format!("data_dir = \"data\"\n[repositories]\nallowed_hosts = [{hosts}]\n"));
+    };
+    allow("");
+    sandbox.run(&["add", &tool.path().display().to_string(), "--name", "acme/tool"]).ok();
+    let path = shop.path().display().to_string();
+    // By its number as by a name that leads to it.
+    for host in ["127.0.0.1", "localhost"] {
+        allow("\"127.0.0.1\", \"localhost\"");
+        shop.git(["config", "remote.origin.url", &format!("http://{host}:{port}/acme/shop.git")]);
+        sandbox.run(&["add", &path, "--forge", "github"]).ok();
+        assert!(!forge.asked().is_empty());
+        allow("");
+        let told = synced_without(&forge, &sandbox, [&mut shop, &mut tool]);
+        let what = format!("error: acme/shop: host '{host}' is at ");
+        let why = "which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the \
+                   configuration";
+        assert!(told.starts_with(&what) && told.ends_with(why), "{told}");
+    }
+    // Nothing writes such an address any more.
+    let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
+    let mut entry = ledger.repository("acme/shop").unwrap().unwrap();
+    entry.forge.as_mut().unwrap().base_url = "http://[::1".to_owned();
+    ledger.put_repository(&entry).unwrap();
+    drop(ledger);
+    expect!["error: 'http://[::1' is no address of a forge: invalid IPv6 address; remove the repository with 'backstory remove acme/shop' and add it again"]
+        .assert_eq(&synced_without(&forge, &sandbox, [&mut shop, &mut tool]));
+}
+
+#[test]
+fn a_forge_that_may_not_be_asked_is_not_added() {
+    let (forge, shop) = (Forge::start(), shop());
+    let sandbox = Sandbox::empty();
+    let refused = |origin: &str| {
+        shop.git(["config", "remote.origin.url", origin]);
+        let refused = sandbox.run(&["add", &shop.path().display().to_string(), "--forge", "github"]);
+        assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]), "{origin}");
+        refused.error(2).to_owned()
+    };
+    expect!["host '127.0.0.1' is at 127.0.0.1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"]
+        .assert_eq(&refused(&format!("{}/acme/shop.git", forge.url)));
+    expect!["host '10.0.0.1' is at 10.0.0.1, which is a private network; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"]
+        .assert_eq(&refused("http://10.0.0.1/group/project"));
+    expect!["host '::1' is at ::1, which is this machine; if that is intended, name the host in allowed_hosts under [repositories] in the configuration"]
+        .assert_eq(&refused("https://[::1]/group/project.git"));
+    expect!["group/project has an origin that tells no address of a github, 'http://[::1': invalid IPv6 address; add it by its address there"]
+        .assert_eq(&refused("http://[::1/group/project"));
+    assert_eq!(forge.asked(), [""; 0]);
 }
 
 #[test]

@@ -190,11 +190,9 @@ fn what_goes_leaves_the_quarantine_too() {
     assert_eq!(put_aside(&sandbox), NOTHING);
 }
 
-#[test]
-fn a_data_directory_with_what_an_older_version_stored_opens_and_heals() {
-    let forge = Forge::start();
-    let sandbox = Sandbox::synced(&forge);
-    let expected = digest(&sandbox);
+/// A data directory with what an older version stored and this one cannot read: a note, the project and an issue.
+fn left_by_an_older_version(forge: &Forge) -> Sandbox {
+    let sandbox = Sandbox::synced(forge);
     let path = sandbox.data().join("ledger.sqlite");
     let ledger = Ledger::open(&path).unwrap();
     let bad = |kind, key: &str, thread: Option<&str>, spoil: fn(&mut Value)| {
@@ -223,7 +221,14 @@ fn a_data_directory_with_what_an_older_version_stored_opens_and_heals() {
     // No older version looked whether what it stored can be read.
     let looked = rusqlite::Connection::open(&path).unwrap();
     looked.execute_batch("DELETE FROM parsers; DELETE FROM quarantine").unwrap();
-    drop(looked);
+    sandbox
+}
+
+#[test]
+fn a_data_directory_with_what_an_older_version_stored_opens_and_heals() {
+    let forge = Forge::start();
+    let expected = digest(&Sandbox::synced(&forge));
+    let sandbox = left_by_an_older_version(&forge);
     for command in [&["repos"][..], &["status"], &["stats"], &["show", "acme/shop#2"], &["rebuild"], &["doctor"]] {
         let output = sandbox.run(command);
         assert!(output.code == 0 || command == ["doctor"], "{command:?}: {output:?}");
@@ -235,6 +240,31 @@ fn a_data_directory_with_what_an_older_version_stored_opens_and_heals() {
     assert_eq!(put_aside(&sandbox), NOTHING);
     assert_eq!(digest(&sandbox), expected);
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+}
+
+#[test]
+fn what_an_older_version_stored_can_be_forgotten_or_read_again_at_once() {
+    let forge = Forge::start();
+    let whole = Sandbox::synced(&forge);
+    // The first command opens the stores.
+    let sandbox = left_by_an_older_version(&forge);
+    sandbox.run(&["sync", "--full"]).ok();
+    assert_eq!(put_aside(&sandbox), NOTHING);
+    assert_eq!(digest(&sandbox), digest(&whole));
+    // With a note that cannot be read, with one that can not be read itself, and beside both.
+    for thread in ["acme/shop#2", "acme/shop#3", "acme/shop!2"] {
+        let without = Sandbox::synced(&forge);
+        without.run(&["forget", thread]).ok();
+        let sandbox = left_by_an_older_version(&forge);
+        let told = sandbox.run(&["forget", thread, "--json"]).ok().json();
+        assert_eq!(told["verified"]["found"], 0, "{thread}: {told:#}");
+        assert_eq!(sandbox.run(&["show", thread]).code, 1, "{thread}");
+        assert!(put_aside(&sandbox).iter().all(|(reference, _)| !reference.starts_with(thread)), "{thread}");
+        sandbox.run(&["sync"]).ok();
+        assert_eq!(put_aside(&sandbox), NOTHING, "{thread}");
+        assert_eq!(digest(&sandbox), digest(&without), "{thread}");
+        assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true, "{thread}");
+    }
 }
 
 fn zeros(count: usize) -> Stuffing {

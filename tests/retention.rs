@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     cli_repositories::shop,
     forget::{digest, is_on_disk, is_sound},
-    support::{Fixture, Forge, Sandbox, Signal, signal},
+    support::{Fault, Fixture, Forge, Sandbox, Signal, signal},
 };
 
 /// A note of some 400 kB.
@@ -123,6 +123,19 @@ fn what_does_not_fit_any_more_leaves_and_comes_back() {
     sandbox.configure("");
     sandbox.run(&["sync"]).ok();
     assert_eq!(digest(&sandbox), digest(&Sandbox::synced(&forge)));
+}
+
+#[test]
+fn a_wait_for_what_comes_back_is_told() {
+    let forge = large_forge();
+    let sandbox = kept(&forge);
+    sandbox.run(&["sync"]).ok();
+    assert!(!is_there(&sandbox, "acme/shop#1"));
+    sandbox.configure("");
+    forge.fail(Fault::Wait(3), "/issues/1/discussions", 1);
+    let told = sandbox.run(&["sync"]).ok().stderr;
+    assert!(told.contains("rate limited, going on in "), "{told}");
+    assert!(is_there(&sandbox, "acme/shop#1"));
 }
 
 #[test]

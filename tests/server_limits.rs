@@ -8,12 +8,14 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{Forge, Sandbox, Server};
+use crate::support::{Forge, Model, Sandbox, Says, Server};
 
 /// Longest time that anything which must happen may take.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// How many searches are asked for at once; more of them if the environment says so.
 const SEARCHES: usize = 400;
+/// By how many MB the memory of a server may grow because of them.
+const MORE_MEMORY: u64 = 150;
 const SEARCHES_VARIABLE: &str = "BACKSTORY_SEARCHES";
 
 fn connect(server: &Server) -> TcpStream {
@@ -126,10 +128,43 @@ fn webhooks_are_refused_before_their_bodies_are_read() {
     assert_eq!(post(&server, "github", "x-hub-signature-256: sha256=abc\r\n"), "401");
 }
 
+/// Memory of a process that is resident, in MB.
+fn resident(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1000
+}
+
+/// Thirty seconds is what an operation may take; four questions wait ten each for a model that does not answer.
+#[tokio::test]
+async fn an_operation_that_takes_too_long_is_a_timeout() {
+    let (forge, model) = (Forge::start(), Model::start());
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.configure(&format!("\n[search.rerank]\nmodel = \"judge\"\nbase_url = \"{}/v1\"\n", model.url));
+    model.will(vec![Says::Nothing; 20]);
+    let server = sandbox.serve();
+    let question = r##"{ id: "a", question: "Why did we choose Redis?", expected: ["#3"] }"##;
+    let query = format!("{{ evaluate(legs: [LEXICAL], questions: [{}]) {{ project }} }}", question.repeat(6));
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let begun = Instant::now();
+    let request = http.post(format!("{}/graphql", server.url)).json(&json!({ "query": query })).timeout(DEADLINE);
+    let response = request.send().await.unwrap();
+    let (status, took) = (response.status(), begun.elapsed());
+    let answer: serde_json::Value = response.json().await.unwrap();
+    assert_eq!(status, 504, "{answer}");
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "TIMEOUT", "{answer}");
+    assert_eq!(answer["errors"][0]["message"], "the operation took longer than 30 s; ask for less at once");
+    assert!(took >= Duration::from_secs(30), "{took:?}");
+    assert!(!model.asked().is_empty());
+    assert!(health(&server).starts_with("HTTP/1.1 200"));
+}
+
 #[tokio::test]
 async fn searches_at_once_are_answered_or_refused_in_time() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
+    // Or the server would load the model meanwhile.
+    sandbox.run(&["embed"]).ok();
     let server = sandbox.serve();
     let asked = std::env::var_os(SEARCHES_VARIABLE).map(|count| count.to_str().unwrap().parse().unwrap());
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -144,8 +179,10 @@ async fn searches_at_once_are_answered_or_refused_in_time() {
             (status, again, answer, begun.elapsed())
         })
     };
+    assert_eq!(search(0).await.unwrap().0, 200);
+    let before = resident(&server);
     let under_way: Vec<_> = (0..asked.unwrap_or(SEARCHES)).map(search).collect();
-    let mut answered = 0;
+    let (mut answered, mut refused) = (0, 0);
     for search in under_way {
         let (status, again, answer, took) = search.await.unwrap();
         match status {
@@ -153,16 +190,22 @@ async fn searches_at_once_are_answered_or_refused_in_time() {
                 assert!(answer["errors"].is_null(), "{answer}");
                 answered += 1;
             }
-            503 => assert!(again && answer["errors"][0]["extensions"]["code"] == "BUSY", "{answer}"),
+            503 => {
+                assert!(again && answer["errors"][0]["extensions"]["code"] == "BUSY", "{answer}");
+                refused += 1;
+            }
             other => panic!("{other}: {answer}"),
         }
         // Others may use the machine too, unless this was asked for.
         let most = if asked.is_some() { 5 } else { 20 };
         assert!(took < Duration::from_secs(most), "{status} after {took:?}");
     }
-    assert!(answered > 0);
+    assert!(answered > 0 && refused > 0, "{answered} were answered, {refused} refused");
     let (status, ..) = search(0).await.unwrap();
     assert_eq!(status, 200, "the queue is empty again");
+    let after = resident(&server);
+    eprintln!("{answered} were answered, {refused} refused; {before} MB before, {after} MB after");
+    assert!(after <= before + MORE_MEMORY, "{before} MB before, {after} MB after");
 }
 
 #[test]

@@ -378,3 +378,31 @@ async fn evaluation_tells_where_expected_sources_stand() {
     assert_eq!(error(&format!("{one}, depth: 0")).await.1, "the depth is 0; it must be 1 to 100");
     assert_eq!(error(&format!("{one}, legs: []")).await.1, "no leg was named; name at least one");
 }
+
+#[tokio::test]
+async fn an_empty_list_says_which_name_is_nearest() {
+    let api = Api::new();
+    let warnings = async |query: &str| {
+        let answer = api.answer(query, Value::Null).await;
+        assert!(answer["errors"].is_null(), "{answer:#}");
+        answer["extensions"]["warnings"].clone()
+    };
+    let by = "nothing is by 'allice'; the nearest name is 'alice'";
+    assert_eq!(warnings("{ issues(filter: { author: \"@allice\" }) { nodes { id } } }").await, json!([by]));
+    let both = "{ project(path: \"acme/shop\") {
+        issues(filter: { author: \"allice\", label: \"performence\" }) { nodes { id } }
+        mergeRequests(filter: { author: \"allice\" }) { nodes { id } }
+    } }";
+    let labels = "nothing has the label 'performence'; the nearest name is 'performance'";
+    let told = warnings(both).await;
+    assert!(told == json!([by, labels]), "each once: {told}");
+    // Who is known, or did not ask for anything, has no other name to be told.
+    for query in [
+        "{ issues(filter: { author: \"ALICE\", state: MERGED }) { nodes { id } } }",
+        "{ issues(filter: { author: \"alice\" }) { nodes { id } } }",
+        "{ issues(first: 0, filter: { author: \"allice\" }) { totalCount } }",
+        "{ issues(filter: { state: LOCKED }) { nodes { id } } }",
+    ] {
+        assert_eq!(warnings(query).await, Value::Null, "{query}");
+    }
+}

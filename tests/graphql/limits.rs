@@ -62,6 +62,51 @@ async fn what_is_too_much_is_refused() {
 }
 
 #[tokio::test]
+async fn names_of_a_filter_are_limited() {
+    let api = Api::new();
+    let of = |author: usize, label: usize, labels: usize| json!({ "author": "ä".repeat(author), "labels": vec!["ö".repeat(label); labels] });
+    let search =
+        "query ($filter: SearchFilter!) { search(query: \"redis\", filter: $filter, mode: LEXICAL) { warnings } }";
+    let ask = "query ($filter: SearchFilter!) { ask(question: \"why redis\", filter: $filter) { answered } }";
+    let pack = "query ($filter: SearchFilter!) { contextPack(about: { query: \"redis\" }, filter: $filter) { text } }";
+    let of_code =
+        "query ($filter: SearchFilter!) { contextPack(about: { ref: \"acme/shop#1\" }, filter: $filter) { text } }";
+    for query in [search, ask, pack, of_code] {
+        for (filter, expected) in [
+            (of(201, 1, 1), "a name in the filter has 201 characters; at most 200 are allowed"),
+            (of(1, 250_000 / 2, 1), "a name in the filter has 125000 characters; at most 200 are allowed"),
+            (of(1, 1, 101), "101 labels were given; at most 100 are allowed"),
+        ] {
+            let answer = api.answer(query, json!({ "filter": filter })).await;
+            assert_eq!(answer["errors"][0]["message"], expected, "{query}");
+            assert_eq!(answer["errors"][0]["extensions"]["code"], "INVALID", "{query}");
+        }
+    }
+    // As many as are allowed; the first of those that nothing has are told.
+    let found = api.data_with(search, json!({ "filter": of(200, 200, 100) })).await;
+    let warnings = found["search"]["warnings"].as_array().unwrap();
+    let absent = warnings.iter().filter(|warning| warning.as_str().unwrap().starts_with("nothing "));
+    assert_eq!(absent.count(), 10, "{warnings:?}");
+
+    for (field, filter) in
+        [("issues", json!({ "author": "ä".repeat(201) })), ("mergeRequests", json!({ "label": "ä".repeat(201) }))]
+    {
+        for query in [
+            format!("query ($filter: ThreadFilter!) {{ {field}(filter: $filter) {{ nodes {{ id }} }} }}"),
+            format!("query ($filter: ThreadFilter!) {{ {field}(first: 0, filter: $filter) {{ totalCount }} }}"),
+            format!(
+                "query ($filter: ThreadFilter!) {{ project(path: \"acme/shop\") {{ {field}(filter: $filter) {{ nodes {{ id }} }} }} }}"
+            ),
+        ] {
+            let answer = api.answer(&query, json!({ "filter": filter })).await;
+            assert_eq!(answer["errors"][0]["extensions"]["code"], "INVALID", "{query}: {answer}");
+            let message = answer["errors"][0]["message"].as_str().unwrap();
+            assert_eq!(message, "a name in the filter has 201 characters; at most 200 are allowed", "{query}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn ids_of_nodes_are_limited() {
     let api = Api::new();
     let ids = vec!["acme/shop"; 101];

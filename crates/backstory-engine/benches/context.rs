@@ -108,7 +108,7 @@ async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
     let mut random = Random(11);
     let mut subjects = Vec::new();
     let statuses = engine.repositories().await?;
-    let project = statuses.first().map(|of| of.entry.project.clone()).unwrap_or_default();
+    let project = statuses.first().map(|of| of.project.clone()).unwrap_or_default();
     let titles: Vec<String> = engine
         .search(SearchRequest {
             query: "fix add test change remove use make check".into(),

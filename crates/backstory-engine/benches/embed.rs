@@ -8,7 +8,10 @@
 
 use std::time::{Duration, Instant};
 
-use backstory_engine::embed::{EmbedError, Embedder, Settings};
+use backstory_engine::{
+    embed::{Embedder, Settings},
+    provider::ProviderError,
+};
 
 const PASSAGES: usize = 200;
 /// Words of a passage; they make 110 tokens in the mean.
@@ -58,7 +61,7 @@ fn quantile(values: &mut [f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
 }
 
-async fn queries(embedder: &Embedder, texts: &[String], pause: Duration) -> Result<Vec<f64>, EmbedError> {
+async fn queries(embedder: &Embedder, texts: &[String], pause: Duration) -> Result<Vec<f64>, ProviderError> {
     let mut times = Vec::new();
     for text in texts {
         tokio::time::sleep(pause).await;
@@ -69,7 +72,7 @@ async fn queries(embedder: &Embedder, texts: &[String], pause: Duration) -> Resu
     Ok(times)
 }
 
-async fn run() -> Result<(), EmbedError> {
+async fn run() -> Result<(), ProviderError> {
     let (rounds, threads) = (argument("--rounds", 5), argument("--threads", 2));
     let mut source = Passages::new();
     let passages: Vec<String> = (0..PASSAGES).map(|_| source.passage()).collect();
@@ -114,6 +117,6 @@ async fn run() -> Result<(), EmbedError> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), EmbedError> {
+async fn main() -> Result<(), ProviderError> {
     run().await
 }

@@ -15,7 +15,7 @@ use backstory_store::{graph::GraphError, index::IndexError, lack::Lack, ledger::
 
 use serde::{Deserialize, Serialize};
 
-use crate::{embed::EmbedError, llm::ChatError, rerank::RerankSettingError};
+use crate::provider::ProviderError;
 
 /// Kind of a failure; the binary's table maps each to an exit code, an HTTP status and a GraphQL code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -137,21 +137,8 @@ impl From<ForgeError> for Error {
     }
 }
 
-impl From<EmbedError> for Error {
-    fn from(error: EmbedError) -> Self {
-        let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
-        Self::new(kind, error.to_string())
-    }
-}
-
-impl From<RerankSettingError> for Error {
-    fn from(error: RerankSettingError) -> Self {
-        Self::new(ErrorKind::Configuration, error.to_string())
-    }
-}
-
-impl From<ChatError> for Error {
-    fn from(error: ChatError) -> Self {
+impl From<ProviderError> for Error {
+    fn from(error: ProviderError) -> Self {
         let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
         Self::new(kind, error.to_string())
     }

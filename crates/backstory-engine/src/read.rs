@@ -245,7 +245,7 @@ impl Engine {
         limit: usize,
     ) -> Result<ThreadPage> {
         let limit = limit.min(MAX_PAGE);
-        let mut bind = thread_bindings(kind, &self.as_written(filter));
+        let mut bind = thread_bindings(kind, &self.as_written(filter).await?);
         bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
         bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
         let rows = self.graph_query(queries::THREADS, bind).await?;
@@ -260,7 +260,8 @@ impl Engine {
 
     /// How many issues or merge requests meet the conditions.
     pub async fn thread_count(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        let rows = self.graph_query(queries::THREAD_COUNT, thread_bindings(kind, &self.as_written(filter))).await?;
+        let bind = thread_bindings(kind, &self.as_written(filter).await?);
+        let rows = self.graph_query(queries::THREAD_COUNT, bind).await?;
         Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
     }
 

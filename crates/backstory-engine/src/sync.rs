@@ -160,6 +160,13 @@ struct Report {
     unread: BTreeSet<String>,
 }
 
+/// The forges with projects to read.
+struct Forges {
+    usable: Vec<Forge>,
+    /// Projects whose forge has an address that is none, and what to say of that.
+    unusable: Vec<(String, Error)>,
+}
+
 impl Report {
     fn json(&self) -> Value {
         let changes: BTreeMap<&str, u64> =
@@ -228,39 +235,9 @@ impl Engine {
     }
 
     async fn sync(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let mut failed = None;
         let began = Timestamp::now();
-        let forges = if request.wants_forge() { self.forges().await? } else { Vec::new() };
-        for forge in &forges {
-            let client = Client::new(forge.kind, &forge.connection)?;
-            let (requests, retries) = (report.requests, report.retries);
-            for project in forge.projects.iter().filter(|project| request.wants(project)) {
-                if self.is_forgotten(project).await? {
-                    failed = failed.or(Some(forgotten(project)));
-                    continue;
-                }
-                let read = ProjectSync::new(self, forge, &client, project, reporter, report);
-                let result = reporting_pauses(&client, reporter, read.run(request.scope, &request.only)).await;
-                let metrics = client.metrics();
-                report.requests = requests + metrics.requests;
-                report.retries = retries + metrics.retries;
-                // What was committed before a failure is projected all the same.
-                self.settle_profiles().await?;
-                self.catch_up(Some(reporter)).await?;
-                self.note_outcome(project, Source::Forge, result.as_ref().err()).await?;
-                match result {
-                    Ok(()) => {
-                        report.projects += 1;
-                        report.read.insert(project.clone());
-                    }
-                    // One project that cannot be read does not keep the others, and their code, from being read.
-                    Err(error) => {
-                        report.unread.insert(project.clone());
-                        failed = failed.or(Some(error));
-                    }
-                }
-            }
-        }
+        let failed =
+            if request.wants_forge() { Box::pin(self.sync_forges(request, reporter, report)).await? } else { None };
         let mut read = Ok(());
         if request.wants_repository() {
             read = self.sync_repositories(request, reporter, report).await;
@@ -287,25 +264,111 @@ impl Engine {
 }
 
 impl Engine {
-    /// Makes the projects that were read fit, now that all of each is known.
+    /// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
+    /// from being read: the first failure is told.
+    ///
+    /// # Errors
+    /// A store failed.
+    async fn sync_forges(
+        &self,
+        request: &SyncRequest,
+        reporter: &Reporter,
+        report: &mut Report,
+    ) -> Result<Option<Error>> {
+        let mut failed = None;
+        let Forges { usable, unusable } = self.all_forges().await?;
+        for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
+            self.settle_outcome(&project, Err(error), report, &mut failed).await?;
+        }
+        for forge in &usable {
+            let wanted: Vec<&String> = forge.projects.iter().filter(|project| request.wants(project)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let client = Client::new(forge.kind, &forge.connection).map_err(Error::from);
+            let (requests, retries) = (report.requests, report.retries);
+            for project in wanted {
+                if self.is_forgotten(project).await? {
+                    failed = failed.or(Some(forgotten(project)));
+                    continue;
+                }
+                let result = match &client {
+                    Ok(client) => {
+                        let read = ProjectSync::new(self, forge, client, project, reporter, report);
+                        let result = reporting_pauses(client, reporter, read.run(request.scope, &request.only)).await;
+                        let metrics = client.metrics();
+                        report.requests = requests + metrics.requests;
+                        report.retries = retries + metrics.retries;
+                        // What was committed before a failure is projected all the same.
+                        self.settle_profiles().await?;
+                        self.catch_up(Some(reporter)).await?;
+                        result
+                    }
+                    Err(error) => Err(error.clone()),
+                };
+                self.settle_outcome(project, result, report, &mut failed).await?;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Keeps on record how the reading of a project from its forge ended.
+    async fn settle_outcome(
+        &self,
+        project: &str,
+        result: Result<()>,
+        report: &mut Report,
+        failed: &mut Option<Error>,
+    ) -> Result<()> {
+        self.note_outcome(project, Source::Forge, result.as_ref().err()).await?;
+        match result {
+            Ok(()) => {
+                report.projects += 1;
+                report.read.insert(project.to_owned());
+            }
+            Err(error) => {
+                report.unread.insert(project.to_owned());
+                // The address of what was asked for says which project it is; a forge that is not even asked has none.
+                let is_named = [project, &project.replace('/', "%2F")].iter().any(|name| error.message.contains(name));
+                let is_told = is_named || error.kind != ErrorKind::Configuration;
+                failed.get_or_insert(if is_told {
+                    error
+                } else {
+                    Error::new(error.kind, format!("{project}: {error}"))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the projects that were read fit, now that all of each is known. One that cannot be made to does not keep the
+    /// others from it.
     async fn fit_all(&self, reporter: &Reporter, report: &mut Report) -> Result<()> {
+        let mut failed = None;
         for forge in &self.forges().await? {
-            let client = Client::new(forge.kind, &forge.connection)?;
-            let requests = report.requests;
+            let mut to_fit = Vec::new();
             for project in &forge.projects {
                 let path = project.clone();
                 let has_limit = self.settings().retention.bytes.is_some()
                     || !self.ledger_step(move |ledger| ledger.retired(&path)).await?.is_empty();
-                if !has_limit || !report.read.contains(project) || report.unread.contains(project) {
-                    continue;
+                if has_limit && report.read.contains(project) && !report.unread.contains(project) {
+                    to_fit.push(project);
                 }
-                let fitted = self.fit(forge, &client, project, reporter, report).await;
+            }
+            if to_fit.is_empty() {
+                continue;
+            }
+            let client = Client::new(forge.kind, &forge.connection)?;
+            let requests = report.requests;
+            for project in to_fit {
+                let fit = self.fit(forge, &client, project, reporter, report);
+                let fitted = reporting_pauses(&client, reporter, fit).await;
                 self.catch_up(Some(reporter)).await?;
-                fitted?;
+                failed = failed.or(fitted.err());
             }
             report.requests = requests + client.metrics().requests;
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
@@ -358,20 +421,32 @@ impl Engine {
         Ok(known)
     }
 
-    /// The forges that are configured, and those of repositories that were added with theirs.
+    /// The forges that are configured, and those of repositories that were added with theirs. One with an address that is
+    /// none is not among them: a sync says so of its project.
     pub(crate) async fn forges(&self) -> Result<Vec<Forge>> {
+        Ok(self.all_forges().await?.usable)
+    }
+
+    async fn all_forges(&self) -> Result<Forges> {
+        let mut unusable = Vec::new();
         let mut forges = self.settings().forges.clone();
         for entry in self.ledger_step(|ledger| ledger.repositories()).await? {
             let Some(added) = entry.forge else { continue };
             if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
                 continue;
             }
-            let base_url = added.base_url.parse().map_err(|error| {
-                Error::internal(format!(
-                    "the address {} of the forge of {} is none: {error}",
-                    added.base_url, entry.project
-                ))
-            })?;
+            let base_url = match added.base_url.parse() {
+                Ok(url) => url,
+                Err(error) => {
+                    let (project, address) = (entry.project, echo(&added.base_url));
+                    let message = format!(
+                        "'{address}' is no address of a forge: {error}; remove the repository with 'backstory remove \
+                         {project}' and add it again"
+                    );
+                    unusable.push((project, Error::new(ErrorKind::Configuration, message)));
+                    continue;
+                }
+            };
             let web_url = forge::web_url(added.kind, &base_url);
             match forges.iter_mut().find(|forge| forge.kind == added.kind && forge.web_url() == web_url) {
                 Some(forge) => forge.projects.push(entry.project),
@@ -386,11 +461,11 @@ impl Engine {
                 }),
             }
         }
-        Ok(forges)
+        Ok(Forges { usable: forges, unusable })
     }
 
     /// Where a forge may be that is not configured: whoever uses the API can name one.
-    fn added_forges(&self) -> forge::Network {
+    pub(crate) fn added_forges(&self) -> forge::Network {
         forge::Network::Public(AllowedHosts::new(&self.settings().repositories.allowed_hosts))
     }
 
@@ -453,8 +528,10 @@ impl Engine {
         }
         let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
         let has_repository = repositories.iter().any(|entry| request.wants(&entry.project));
-        let forges = self.forges().await?;
-        let has_forge = forges.iter().flat_map(|forge| &forge.projects).any(|project| request.wants(project));
+        let Forges { usable, unusable } = self.all_forges().await?;
+        let unusable = unusable.iter().map(|(project, _)| project);
+        let has_forge =
+            usable.iter().flat_map(|forge| &forge.projects).chain(unusable).any(|project| request.wants(project));
         if request.wants_repository() && has_repository || request.wants_forge() && has_forge {
             return Ok(());
         }

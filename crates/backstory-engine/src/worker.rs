@@ -16,10 +16,11 @@ use std::{
     time::Duration,
 };
 
+use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
@@ -36,12 +37,9 @@ use crate::{
 
 /// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often a job is tried before it is given up.
-const MAX_ATTEMPTS: u32 = 5;
-/// Wait before the second attempt; each further wait is twice as long,
-const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(10);
-/// and at most this.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(15);
+/// Waits before further attempts of a job: four, each twice as long as the one before.
+const BACKOFF: ExponentialBuilder =
+    ExponentialBuilder::new().with_min_delay(Duration::from_secs(10)).without_max_delay().with_max_times(4);
 /// Issues and merge requests that are read again at once.
 const BATCH: usize = 25;
 /// Jobs that read whole projects.
@@ -232,7 +230,7 @@ impl Engine {
                 outcome
             }
             Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,
-            Err(error) => failed(&error, attempts),
+            Err(error) => retry_or_fail(&error, attempts),
         };
         self.end_jobs(vec![id], outcome).await
     }
@@ -259,7 +257,7 @@ impl Engine {
                 self.tasks().stop(task);
                 Outcome::Interrupted
             }
-            Some(Task { error: Some(error), .. }) => failed(&error, attempts),
+            Some(Task { error: Some(error), .. }) => retry_or_fail(&error, attempts),
             Some(task) => Outcome::Succeeded(task.summary),
         }
     }
@@ -293,7 +291,7 @@ impl Engine {
         let outcome = tokio::select! {
             done = self.refetch(&first.job.project, &threads) => match done {
                 Ok(summary) => Outcome::Succeeded(summary),
-                Err(error) => failed(&error, attempts),
+                Err(error) => retry_or_fail(&error, attempts),
             },
             _ = stop.wait_for(|stop| *stop) => Outcome::Interrupted,
         };
@@ -347,14 +345,12 @@ fn thread(job: &NewJob) -> Option<ThreadId> {
 }
 
 /// Whether and when to try again after a failure.
-fn failed(error: &Error, attempts: u32) -> Outcome {
-    let is_passing =
+fn retry_or_fail(error: &Error, attempts: u32) -> Outcome {
+    let is_transient =
         matches!(error.kind, ErrorKind::Upstream | ErrorKind::Timeout | ErrorKind::Conflict | ErrorKind::Internal);
+    let wait = BACKOFF.build().nth(attempts.saturating_sub(1) as usize).filter(|_| is_transient);
     let error = error.to_string();
-    if !is_passing || attempts >= MAX_ATTEMPTS {
-        return Outcome::Failed(error);
-    }
-    let wait = (1..attempts).fold(FIRST_WAIT, |wait, _| wait.saturating_add(wait)).min(LONGEST_WAIT);
+    let Some(wait) = wait else { return Outcome::Failed(error) };
     let now = Timestamp::now();
     Outcome::Again { error, due_at: now.checked_add(wait).unwrap_or(now) }
 }

@@ -5,4 +5,5 @@
 pub mod code;
 pub mod forge;
 pub mod git;
+pub mod http;
 pub mod redact;

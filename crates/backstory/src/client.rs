@@ -80,6 +80,15 @@ struct Answer {
     data: Value,
     #[serde(default)]
     errors: Vec<AnswerError>,
+    #[serde(default)]
+    extensions: Extensions,
+}
+
+#[derive(Default, Deserialize)]
+struct Extensions {
+    /// What the reader must know besides the data.
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]

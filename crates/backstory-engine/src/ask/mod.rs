@@ -36,7 +36,7 @@ pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 use crate::{
     Engine,
     error::{Error, Result},
-    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, is_excluded},
+    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, is_excluded},
     use_case::{UseCase, Weight},
 };
 use evidence::{Asked, AskedWord, Candidate, Verdict};
@@ -139,6 +139,7 @@ impl Engine {
             let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
             return Err(Error::invalid(message));
         }
+        check_names(&request.filter)?;
         // It is repeated in the answer, and may be kept.
         let question = self.redactor().redact(question).0.into_owned();
         let before = request.before.as_deref().unwrap_or_default();

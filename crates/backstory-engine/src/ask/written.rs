@@ -19,7 +19,8 @@ use super::{
 use crate::{
     Engine,
     error::Result,
-    llm::{ChatError, ChatModel, Completion, Prompt},
+    llm::{ChatModel, Completion, Prompt},
+    provider::ProviderError,
 };
 
 /// Version of the prompt below.
@@ -104,7 +105,7 @@ impl Engine {
         &self,
         model: &ChatModel,
         prompt: &Prompt,
-    ) -> Result<std::result::Result<Completion, ChatError>> {
+    ) -> Result<std::result::Result<Completion, ProviderError>> {
         let reserved = match self.reserve(model, prompt).await? {
             Ok(reserved) => reserved,
             Err(error) => return Ok(Err(error)),
@@ -118,7 +119,11 @@ impl Engine {
     }
 
     /// Takes from the budget of the day what a prompt and the longest answer to it may take.
-    async fn reserve(&self, model: &ChatModel, prompt: &Prompt) -> Result<std::result::Result<Reserved, ChatError>> {
+    async fn reserve(
+        &self,
+        model: &ChatModel,
+        prompt: &Prompt,
+    ) -> Result<std::result::Result<Reserved, ProviderError>> {
         let settings = model.settings();
         let asked = self.embedder().count_tokens(&prompt.system) + self.embedder().count_tokens(&prompt.user);
         let tokens = asked as u64 + u64::from(settings.max_tokens);
@@ -126,7 +131,7 @@ impl Engine {
         if self.ledger_step(move |ledger| ledger.take_tokens(day, tokens, limit)).await? {
             return Ok(Ok(Reserved { day, tokens }));
         }
-        Ok(Err(ChatError::Budget { limit }))
+        Ok(Err(ProviderError::Budget { limit }))
     }
 
     /// Gives back what was not used.

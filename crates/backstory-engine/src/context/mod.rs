@@ -28,7 +28,7 @@ use backstory_model::{
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
-    search::{MAX_LIMIT, MAX_QUERY, check_filter},
+    search::{MAX_LIMIT, MAX_QUERY, check_filter, check_names},
     settings::Ranking,
     snapshot::State,
     tokens,
@@ -263,6 +263,7 @@ impl Engine {
 }
 
 fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
+    check_names(&request.filter)?;
     if !(MIN_TOKENS..=MAX_TOKENS).contains(&request.tokens) {
         return Err(Error::invalid(format!(
             "a pack of {} tokens was asked for; it must be {MIN_TOKENS} to {MAX_TOKENS}",

@@ -12,7 +12,8 @@ use futures::future::try_join_all;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value};
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
-use super::{error::EmbedError, foreground::Foreground, tokens, unit};
+use super::{foreground::Foreground, tokens, unit};
+use crate::provider::ProviderError;
 
 /// Name of the model, as it is recorded with its vectors.
 pub(super) const NAME: &str = "all-MiniLM-L6-v2-int8";
@@ -66,7 +67,7 @@ impl Bundled {
     }
 
     /// The vectors of texts, in their order.
-    pub(super) async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
+    pub(super) async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, ProviderError> {
         let loaded = self.load().await?;
         let (turn, lanes, gives_way) = match urgency {
             Urgency::Foreground => (&self.turn, &loaded.query_lanes, None),
@@ -90,28 +91,28 @@ impl Bundled {
     }
 
     /// The vector of a query.
-    pub(super) async fn query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+    pub(super) async fn query(&self, text: &str) -> Result<Vec<f32>, ProviderError> {
         let loaded = self.load().await?;
-        let _permit = self.queries.acquire().await.map_err(EmbedError::model)?;
+        let _permit = self.queries.acquire().await.map_err(ProviderError::bundled)?;
         let text = text.to_owned();
         blocking(move || {
             let batch = Batch { texts: vec![(0, tokens::ids(&text, WINDOW)?)] };
             let mut vectors = loaded.embed(&batch, loaded.query_lane())?;
-            vectors.pop().map(|(_, vector)| vector).ok_or_else(|| EmbedError::model("a text got no vector"))
+            vectors.pop().map(|(_, vector)| vector).ok_or_else(|| ProviderError::bundled("a text got no vector"))
         })
         .await
     }
 
-    async fn load(&self) -> Result<Arc<Loaded>, EmbedError> {
+    async fn load(&self) -> Result<Arc<Loaded>, ProviderError> {
         let threads = self.threads;
         self.loaded.get_or_try_init(|| blocking(move || Loaded::new(threads).map(Arc::new))).await.cloned()
     }
 }
 
 async fn blocking<T: Send + 'static>(
-    step: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
-) -> Result<T, EmbedError> {
-    tokio::task::spawn_blocking(step).await.map_err(EmbedError::model)?
+    step: impl FnOnce() -> Result<T, ProviderError> + Send + 'static,
+) -> Result<T, ProviderError> {
+    tokio::task::spawn_blocking(step).await.map_err(ProviderError::bundled)?
 }
 
 /// Texts that go through the model together: their places among all texts, and their tokens.
@@ -122,10 +123,10 @@ struct Batch {
 impl Batch {
     /// Puts at most so many texts of like length together, which leaves little to pad; the longest come first, so that
     /// the lanes end at about the same time.
-    fn plan(texts: &[String], most: usize) -> Result<Vec<Self>, EmbedError> {
+    fn plan(texts: &[String], most: usize) -> Result<Vec<Self>, ProviderError> {
         let tokens = texts.iter().map(|text| tokens::ids(text, WINDOW));
         let mut tokens: Vec<(usize, Vec<i32>)> =
-            tokens.enumerate().map(|(place, ids)| Ok((place, ids?))).collect::<Result<_, EmbedError>>()?;
+            tokens.enumerate().map(|(place, ids)| Ok((place, ids?))).collect::<Result<_, ProviderError>>()?;
         tokens.sort_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
         let mut batches: Vec<Self> = Vec::new();
         for text in tokens {
@@ -157,7 +158,7 @@ struct Work {
 }
 
 impl Work {
-    fn run(&self, loaded: &Loaded, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, EmbedError> {
+    fn run(&self, loaded: &Loaded, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
         let mut vectors = Vec::new();
         while let Some(batch) = self.batches.get(self.next.fetch_add(1, Relaxed)) {
             if let Some(foreground) = &self.gives_way {
@@ -195,11 +196,13 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(threads: usize) -> Result<Self, EmbedError> {
+    fn new(threads: usize) -> Result<Self, ProviderError> {
         // Without prepacked weights (40 MB) every run packs them anew, which takes longer than a query's own work.
-        let model =
-            ModelOptions::with_all_ops().prepack_weights(true).load_static_slice(MODEL).map_err(EmbedError::model)?;
-        let node = |name| model.node_id(name).map_err(EmbedError::model);
+        let model = ModelOptions::with_all_ops()
+            .prepack_weights(true)
+            .load_static_slice(MODEL)
+            .map_err(ProviderError::bundled)?;
+        let node = |name| model.node_id(name).map_err(ProviderError::bundled);
         let lanes = || (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect::<Vec<Lane>>();
         let background = lanes();
         background.iter().for_each(|lane| lane.run(lower_priority));
@@ -220,7 +223,7 @@ impl Loaded {
     }
 
     /// The vectors of a batch, with the places of its texts.
-    fn embed(&self, batch: &Batch, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, EmbedError> {
+    fn embed(&self, batch: &Batch, lane: &Lane) -> Result<Vec<(usize, Vec<f32>)>, ProviderError> {
         let (rows, width) = (batch.texts.len(), batch.width());
         let (mut ids, mut mask) = (vec![0; rows * width], vec![0; rows * width]);
         for (row, (_, tokens)) in batch.texts.iter().enumerate() {
@@ -228,23 +231,23 @@ impl Loaded {
             ids[start..start + tokens.len()].copy_from_slice(tokens);
             mask[start..start + tokens.len()].fill(1);
         }
-        let input = |data: Vec<i32>| Value::from_shape([rows, width], data).map_err(EmbedError::model);
+        let input = |data: Vec<i32>| Value::from_shape([rows, width], data).map_err(ProviderError::bundled);
         let inputs = vec![
             (self.token_ids, input(ids)?.into()),
             (self.attention_mask, input(mask)?.into()),
             (self.token_types, input(vec![0; rows * width])?.into()),
         ];
         let options = RunOptions::default().with_thread_pool(Some(lane.clone()));
-        let [output] = self.model.run_n(inputs, [self.output], Some(options)).map_err(EmbedError::model)?;
-        let (shape, hidden) = output.into_shape_vec::<f32, 3>().map_err(EmbedError::model)?;
+        let [output] = self.model.run_n(inputs, [self.output], Some(options)).map_err(ProviderError::bundled)?;
+        let (shape, hidden) = output.into_shape_vec::<f32, 3>().map_err(ProviderError::bundled)?;
         if shape != [rows, width, DIMENSION] {
-            return Err(EmbedError::model(format!("its output has the shape {shape:?}")));
+            return Err(ProviderError::bundled(format!("its output has the shape {shape:?}")));
         }
         let texts = hidden.chunks_exact(width * DIMENSION).zip(&batch.texts);
         texts
             .map(|(states, (place, tokens))| {
                 let vector = unit(sum(&states[..tokens.len() * DIMENSION]));
-                vector.map(|vector| (*place, vector)).ok_or_else(|| EmbedError::model("a vector has no direction"))
+                vector.map(|vector| (*place, vector)).ok_or_else(|| ProviderError::bundled("a vector has no direction"))
             })
             .collect()
     }

@@ -2,22 +2,23 @@
 //! OpenAI protocol. Which documents get vectors is in `embedding`.
 
 mod bundled;
-mod error;
 mod foreground;
 mod remote;
 mod tokens;
 
 use std::{fmt, sync::Arc, thread::available_parallelism};
 
+use backstory_sources::http::redact_url;
 use reqwest::Url;
 use secrecy::SecretString;
 
-pub use error::EmbedError;
 pub use foreground::Answering;
 
 use bundled::{Bundled, Urgency};
 use foreground::Foreground;
 use remote::Remote;
+
+use crate::provider::ProviderError;
 
 /// Most threads of the bundled model.
 const MAX_THREADS: usize = 64;
@@ -33,16 +34,6 @@ pub enum Provider {
     Ollama,
     /// A server that speaks the OpenAI protocol.
     OpenAi,
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bundled => "the bundled model",
-            Self::Ollama => "Ollama",
-            Self::OpenAi => "the OpenAI-compatible server",
-        })
-    }
 }
 
 /// Which model, and how to reach it.
@@ -87,7 +78,7 @@ impl Embedder {
     ///
     /// # Errors
     /// The settings contradict themselves, or the provider does not tell the dimension.
-    pub async fn open(settings: Settings) -> Result<Self, EmbedError> {
+    pub async fn open(settings: Settings) -> Result<Self, ProviderError> {
         let foreground = Foreground::default();
         let inner = match settings.provider {
             Provider::Bundled => bundled(&settings, foreground)?,
@@ -129,7 +120,7 @@ impl Embedder {
     ///
     /// # Errors
     /// The provider does not answer, refuses, or answers wrongly. What it answered before that is lost.
-    pub async fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    pub async fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
         self.documents(texts, Urgency::Foreground).await
     }
 
@@ -138,7 +129,7 @@ impl Embedder {
     ///
     /// # Errors
     /// Those of [`Self::embed_documents`].
-    pub async fn embed_in_background(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    pub async fn embed_in_background(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
         self.documents(texts, Urgency::Background).await
     }
 
@@ -147,7 +138,7 @@ impl Embedder {
         self.0.foreground.enter()
     }
 
-    async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, EmbedError> {
+    async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, ProviderError> {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.documents(texts, urgency).await,
             Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,
@@ -158,7 +149,7 @@ impl Embedder {
     ///
     /// # Errors
     /// The provider does not answer within seconds, refuses, or answers wrongly.
-    pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+    pub async fn embed_query(&self, text: &str) -> Result<Vec<f32>, ProviderError> {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.query(text).await,
             Engine::Remote(remote) => remote.query(text, self.0.dimension).await,
@@ -169,7 +160,7 @@ impl Embedder {
     ///
     /// # Errors
     /// What [`Self::embed_documents`] would report.
-    pub async fn check(&self) -> Result<(), EmbedError> {
+    pub async fn check(&self) -> Result<(), ProviderError> {
         let text = "Why is this code like this?";
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.query(text).await.map(drop),
@@ -184,8 +175,8 @@ impl fmt::Debug for Embedder {
     }
 }
 
-fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, EmbedError> {
-    let refuse = |setting, problem: String| Err(EmbedError::Configuration { setting, problem });
+fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, ProviderError> {
+    let refuse = |setting, problem: String| Err(ProviderError::setting(setting, problem));
     if let Some(model) = settings.model.as_deref().filter(|model| *model != bundled::NAME) {
         return refuse(
             "embedding.model",
@@ -196,7 +187,7 @@ fn bundled(settings: &Settings, foreground: Foreground) -> Result<Inner, EmbedEr
         );
     }
     if let Some(url) = &settings.base_url {
-        let url = crate::transport::shown(url);
+        let url = redact_url(url);
         return refuse("embedding.base_url", format!("is {url}, but the bundled model runs in process; remove it"));
     }
     if let Some(dimension) = settings.dimension.filter(|dimension| *dimension != bundled::DIMENSION) {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use tokenizers::Tokenizer;
 
-use super::error::EmbedError;
+use crate::provider::ProviderError;
 
 static TOKENIZER_JSON: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/models/all-minilm-l6-v2/tokenizer.json"));
@@ -34,7 +34,7 @@ pub(super) fn count(text: &str) -> usize {
 }
 
 /// What the model reads: the tokens of a text, at most `window` of them, opened and closed.
-pub(super) fn ids(text: &str, window: usize) -> Result<Vec<i32>, EmbedError> {
+pub(super) fn ids(text: &str, window: usize) -> Result<Vec<i32>, ProviderError> {
     let text = beginning(text, window);
     let encoding = encode(|tokenizer| tokenizer.encode_fast(text, false))?;
     let tokens = encoding.get_ids().iter().take(window).map(|&id| id.cast_signed());
@@ -42,7 +42,7 @@ pub(super) fn ids(text: &str, window: usize) -> Result<Vec<i32>, EmbedError> {
 }
 
 /// The longest beginning of a text that has at most `window` tokens.
-pub(super) fn fit(text: &str, window: usize) -> Result<&str, EmbedError> {
+pub(super) fn fit(text: &str, window: usize) -> Result<&str, ProviderError> {
     let text = beginning(text, window);
     let encoding = encode(|tokenizer| tokenizer.encode(text, false))?;
     let end = encoding.get_offsets().get(window).map_or(text.len(), |&(start, _)| start);
@@ -54,7 +54,7 @@ fn beginning(text: &str, window: usize) -> &str {
     &text[..text.floor_char_boundary(window * MAX_BYTES_PER_TOKEN)]
 }
 
-fn encode<T>(with: impl FnOnce(&Tokenizer) -> tokenizers::Result<T>) -> Result<T, EmbedError> {
-    let tokenizer = TOKENIZER.as_ref().map_err(EmbedError::model)?;
-    with(tokenizer).map_err(EmbedError::model)
+fn encode<T>(with: impl FnOnce(&Tokenizer) -> tokenizers::Result<T>) -> Result<T, ProviderError> {
+    let tokenizer = TOKENIZER.as_ref().map_err(ProviderError::bundled)?;
+    with(tokenizer).map_err(ProviderError::bundled)
 }

@@ -35,7 +35,8 @@ use serde_json::{Value, json};
 use crate::{
     Engine,
     error::{Error, Result},
-    llm::{ChatError, ChatModel, Prompt},
+    llm::{ChatModel, Prompt},
+    provider::ProviderError,
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
@@ -233,8 +234,8 @@ impl Engine {
             let asked = Prompt { user: format!("{}{}", prompt.user, told(&refused)), ..prompt.clone() };
             let read = match self.try_complete(model, &asked).await? {
                 Ok(completion) => input.read(&completion.text),
-                Err(error @ ChatError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
-                Err(ChatError::Malformed { reason, .. }) => Err(reason),
+                Err(error @ ProviderError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
+                Err(ProviderError::Malformed { reason, .. }) => Err(reason),
                 Err(error) => return Err(error.into()),
             };
             match read {

@@ -1,7 +1,6 @@
 //! Language models: text by Ollama, or by any server that speaks the OpenAI protocol. Nothing depends on one; a model
 //! only words what was found.
 
-mod error;
 mod protocol;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -10,9 +9,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-pub use error::ChatError;
-
-use crate::transport::{Purpose, Transport};
+use crate::provider::{Lines, ProviderClient, ProviderContext, ProviderError, Server};
 
 /// Longest text of a model that is read, in bytes.
 pub const MAX_TEXT: usize = 32 << 10;
@@ -33,15 +30,6 @@ pub enum Provider {
     Ollama,
     /// A server that speaks the OpenAI protocol.
     OpenAi,
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ollama => "Ollama",
-            Self::OpenAi => "the OpenAI-compatible server",
-        })
-    }
 }
 
 /// Which model, how to reach it, and how much of it may be used.
@@ -90,7 +78,7 @@ pub struct ChatModel(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
-    transport: Transport,
+    client: ProviderClient,
 }
 
 impl ChatModel {
@@ -98,35 +86,28 @@ impl ChatModel {
     ///
     /// # Errors
     /// The settings contradict themselves.
-    pub fn open(mut settings: Settings) -> Result<Self, ChatError> {
-        let (default_url, path): (_, &[&str]) = match settings.provider {
-            Provider::OpenAi => ("https://api.openai.com/v1", &["chat", "completions"]),
-            Provider::Ollama => ("http://127.0.0.1:11434", &["api", "chat"]),
+    pub fn open(mut settings: Settings) -> Result<Self, ProviderError> {
+        let (server, path): (_, &[&str]) = match settings.provider {
+            Provider::OpenAi => (Server::OpenAi, &["chat", "completions"]),
+            Provider::Ollama => (Server::Ollama, &["api", "chat"]),
         };
-        let refuse = |setting, problem: String| ChatError::Configuration { setting, problem };
-        let default_url = Url::parse(default_url).map_err(|error| refuse("llm.base_url", error.to_string()))?;
-        let base = settings.base_url.as_ref().unwrap_or(&default_url);
-        if base.host() == default_url.host() && settings.provider == Provider::OpenAi && settings.api_key.is_none() {
-            return Err(refuse("llm.provider", "is \"openai\", which needs a key; give one".into()));
-        }
         settings.model = settings.model.trim().to_owned();
-        if settings.model.is_empty() {
-            return Err(refuse("llm.model", "is empty; name a model of the provider".into()));
-        }
-        let purpose = Purpose {
-            base_url: "llm.base_url",
-            key: "the key of the language model's provider",
+        let context = ProviderContext {
+            server,
+            table: "llm",
+            task: "answer",
+            alternative: "",
+            model: settings.model.clone(),
             total: settings.timeout,
             max_body: MAX_BODY,
         };
-        let transport = Transport::new(purpose, base, path, settings.api_key.clone())?;
-        Ok(Self(Arc::new(Inner { settings, transport })))
+        let client = ProviderClient::new(context, settings.base_url.as_ref(), path, settings.api_key.clone())?;
+        Ok(Self(Arc::new(Inner { settings, client })))
     }
 
     /// Its name, to be recorded with what it writes: `ollama:llama3.2`.
     pub fn name(&self) -> String {
-        let provider = if self.0.settings.provider == Provider::OpenAi { "openai" } else { "ollama" };
-        format!("{provider}:{}", self.0.settings.model)
+        self.0.client.qualified_model()
     }
 
     /// The settings it was opened with.
@@ -138,22 +119,17 @@ impl ChatModel {
     ///
     /// # Errors
     /// The provider does not answer, refuses, or answers wrongly.
-    pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, ChatError> {
-        protocol::complete(&self.0.settings, &self.0.transport, prompt).await.map_err(|failure| self.error(failure))
+    pub async fn complete(&self, prompt: &Prompt) -> Result<Completion, ProviderError> {
+        protocol::complete(&self.0.settings, &self.0.client, prompt).await
     }
 
     /// What it writes, in parts as they come.
     ///
     /// # Errors
     /// The provider does not answer, refuses, or answers wrongly.
-    pub async fn stream(&self, prompt: &Prompt) -> Result<Stream<'_>, ChatError> {
-        let lines = protocol::stream(&self.0.settings, &self.0.transport, prompt).await;
-        let lines = lines.map_err(|failure| self.error(failure))?;
+    pub async fn stream(&self, prompt: &Prompt) -> Result<Stream<'_>, ProviderError> {
+        let lines = protocol::stream(&self.0.settings, &self.0.client, prompt).await?;
         Ok(Stream { model: self, lines, tokens: None, length: 0, ended: false })
-    }
-
-    fn error(&self, failure: crate::transport::Failure) -> ChatError {
-        ChatError::of(self.0.settings.provider, &self.0.settings.model, self.0.transport.base(), failure)
     }
 }
 
@@ -166,7 +142,7 @@ impl fmt::Debug for ChatModel {
 /// What a model writes, in parts.
 pub struct Stream<'a> {
     model: &'a ChatModel,
-    lines: crate::transport::Lines<'a>,
+    lines: Lines<'a>,
     tokens: Option<u64>,
     length: usize,
     ended: bool,
@@ -177,10 +153,10 @@ impl Stream<'_> {
     ///
     /// # Errors
     /// The stream broke off, or is none.
-    pub async fn next(&mut self) -> Result<Option<String>, ChatError> {
+    pub async fn next(&mut self) -> Result<Option<String>, ProviderError> {
         let provider = self.model.0.settings.provider;
         while !self.ended {
-            let line = self.lines.next().await.map_err(|failure| self.model.error(failure))?;
+            let line = self.lines.next().await?;
             let Some(line) = line else { return Err(self.malformed("it breaks off before its end")) };
             let part = protocol::part(provider, &line).map_err(|reason| self.malformed(&reason))?;
             self.ended = part.ended;
@@ -201,7 +177,7 @@ impl Stream<'_> {
         self.tokens
     }
 
-    fn malformed(&self, reason: &str) -> ChatError {
-        self.model.error(crate::transport::Failure::Malformed(reason.to_owned()))
+    fn malformed(&self, reason: &str) -> ProviderError {
+        self.model.0.client.malformed(reason)
     }
 }

@@ -1,50 +1,15 @@
 //! Requests to providers of language models and their responses, whole or in parts.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Completion, MAX_TEXT, Prompt, Provider, Settings};
-use crate::transport::{Failure, Lines, Transport};
+use crate::provider::{Lines, ProviderClient, ProviderError};
 
 /// How long Ollama keeps the model in memory after a request.
 const KEEP_ALIVE: &str = "30m";
 /// Tokens that Ollama makes room for: passages, question and answer.
 const OLLAMA_CONTEXT: u32 = 8192;
-
-#[derive(Serialize)]
-struct Message<'a> {
-    role: &'static str,
-    content: &'a str,
-}
-
-#[derive(Serialize)]
-struct OpenAiRequest<'a> {
-    model: &'a str,
-    messages: [Message<'a>; 2],
-    temperature: f32,
-    max_tokens: u32,
-    stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<Value>,
-}
-
-#[derive(Serialize)]
-struct OllamaRequest<'a> {
-    model: &'a str,
-    messages: [Message<'a>; 2],
-    options: OllamaOptions,
-    keep_alive: &'static str,
-    stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<&'a Value>,
-}
-
-#[derive(Serialize)]
-struct OllamaOptions {
-    temperature: f32,
-    num_predict: u32,
-    num_ctx: u32,
-}
 
 #[derive(Deserialize)]
 struct OpenAiAnswer {
@@ -89,58 +54,56 @@ impl OllamaAnswer {
     }
 }
 
-fn messages(prompt: &Prompt) -> [Message<'_>; 2] {
-    [Message { role: "system", content: &prompt.system }, Message { role: "user", content: &prompt.user }]
-}
-
-fn openai<'a>(settings: &'a Settings, prompt: &'a Prompt, stream: bool) -> OpenAiRequest<'a> {
-    OpenAiRequest {
-        model: &settings.model,
-        messages: messages(prompt),
-        temperature: 0.0,
-        max_tokens: settings.max_tokens,
-        stream,
-        response_format: prompt.schema.as_ref().map(|schema| {
-            json!({ "type": "json_schema", "json_schema": { "name": "answer", "strict": true, "schema": schema } })
-        }),
+fn request(settings: &Settings, prompt: &Prompt, stream: bool) -> Value {
+    let messages = [("system", &prompt.system), ("user", &prompt.user)];
+    let messages = messages.map(|(role, content)| json!({ "role": role, "content": content }));
+    let mut request = json!({ "model": settings.model, "messages": messages, "stream": stream });
+    let schema = prompt.schema.as_ref();
+    match settings.provider {
+        Provider::OpenAi => {
+            request["temperature"] = 0.0.into();
+            request["max_tokens"] = settings.max_tokens.into();
+            if let Some(schema) = schema {
+                let named = json!({ "name": "answer", "strict": true, "schema": schema });
+                request["response_format"] = json!({ "type": "json_schema", "json_schema": named });
+            }
+        }
+        Provider::Ollama => {
+            let most = settings.max_tokens;
+            request["options"] = json!({ "temperature": 0.0, "num_predict": most, "num_ctx": OLLAMA_CONTEXT });
+            request["keep_alive"] = KEEP_ALIVE.into();
+            if let Some(schema) = schema {
+                request["format"] = schema.clone();
+            }
+        }
     }
-}
-
-fn ollama<'a>(settings: &'a Settings, prompt: &'a Prompt, stream: bool) -> OllamaRequest<'a> {
-    let options = OllamaOptions { temperature: 0.0, num_predict: settings.max_tokens, num_ctx: OLLAMA_CONTEXT };
-    OllamaRequest {
-        model: &settings.model,
-        messages: messages(prompt),
-        options,
-        keep_alive: KEEP_ALIVE,
-        stream,
-        format: prompt.schema.as_ref(),
-    }
+    request
 }
 
 /// Asks for the whole answer.
 pub(super) async fn complete(
     settings: &Settings,
-    transport: &Transport,
+    client: &ProviderClient,
     prompt: &Prompt,
-) -> Result<Completion, Failure> {
+) -> Result<Completion, ProviderError> {
+    let request = request(settings, prompt, false);
     let completion = match settings.provider {
         Provider::OpenAi => {
-            let answer: OpenAiAnswer = transport.post(&openai(settings, prompt, false)).await?;
+            let answer: OpenAiAnswer = client.post(&request).await?;
             let tokens = answer.usage.map(|usage| usage.total_tokens);
             let choice = answer.choices.into_iter().next();
             Completion { text: choice.and_then(|choice| choice.message.content).unwrap_or_default(), tokens }
         }
         Provider::Ollama => {
-            let answer: OllamaAnswer = transport.post(&ollama(settings, prompt, false)).await?;
+            let answer: OllamaAnswer = client.post(&request).await?;
             let tokens = answer.tokens();
             Completion { text: answer.message.content.unwrap_or_default(), tokens }
         }
     };
     match completion.text.len() {
-        0 => Err(Failure::Malformed("it has no text".to_owned())),
+        0 => Err(client.malformed("it has no text")),
         length if length > MAX_TEXT => {
-            Err(Failure::Malformed(format!("its text is longer than {} KiB", MAX_TEXT >> 10)))
+            Err(client.malformed(&format!("its text is longer than {} KiB", MAX_TEXT >> 10)))
         }
         _ => Ok(completion),
     }
@@ -149,13 +112,10 @@ pub(super) async fn complete(
 /// Asks for the answer in parts.
 pub(super) async fn stream<'a>(
     settings: &Settings,
-    transport: &'a Transport,
+    client: &'a ProviderClient,
     prompt: &Prompt,
-) -> Result<Lines<'a>, Failure> {
-    match settings.provider {
-        Provider::OpenAi => transport.lines(&openai(settings, prompt, true)).await,
-        Provider::Ollama => transport.lines(&ollama(settings, prompt, true)).await,
-    }
+) -> Result<Lines<'a>, ProviderError> {
+    client.lines(&request(settings, prompt, true)).await
 }
 
 /// What a line of a stream says.

@@ -272,12 +272,22 @@ impl Engine {
                 ))),
             };
         }
-        let base_url = match configured.filter(|forge| forge.kind == kind) {
-            Some(forge) => forge.connection.base_url.to_string(),
-            None if origin.starts_with("http://") => format!("http://{host}"),
-            None if origin.starts_with("https://") => format!("https://{host}"),
-            None => format!("https://{host_name}"),
+        if let Some(forge) = configured.filter(|forge| forge.kind == kind) {
+            return Ok(Some(ForgeAddress { kind, base_url: forge.connection.base_url.to_string() }));
+        }
+        let base_url = match origin {
+            origin if origin.starts_with("http://") => format!("http://{host}"),
+            origin if origin.starts_with("https://") => format!("https://{host}"),
+            _ => format!("https://{host_name}"),
         };
+        let url = base_url.parse().map_err(|error| {
+            Error::invalid(format!(
+                "{project} has an origin that tells no address of a {}, '{}': {error}; add it by its address there",
+                kind.as_str(),
+                echo(&base_url)
+            ))
+        })?;
+        self.added_forges().check(&url)?;
         Ok(Some(ForgeAddress { kind, base_url }))
     }
 

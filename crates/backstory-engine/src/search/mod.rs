@@ -43,6 +43,7 @@ pub(crate) use candidates::{is_excluded, meets};
 use definitions::only_symbol;
 pub(crate) use definitions::{Definition, symbols};
 use evidence::{Candidate, Measured, Scale, gathered};
+pub(crate) use names::check_names;
 use query::Understood;
 use story::Story;
 pub use summary::HitSummary;
@@ -297,7 +298,7 @@ impl Engine {
         });
         let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
             Ok(judged) => judged,
-            Err(reason) => return Ok(Err(reason)),
+            Err(error) => return Ok(Err(error.to_string())),
         };
         let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
         for (story, judgement) in stories.iter_mut().zip(judged) {
@@ -480,6 +481,7 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
     if request.limit == 0 || request.limit > MAX_LIMIT {
         return Err(Error::invalid(format!("the limit is {}; it must be 1 to {MAX_LIMIT}", request.limit)));
     }
+    check_names(&request.filter)?;
     if let Some(ranking) = &request.ranking {
         check_weights(&ranking.weights)?;
     }

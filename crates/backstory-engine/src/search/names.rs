@@ -1,60 +1,135 @@
 //! Expands the names in a filter: authors to all their user names and addresses, and a sentence for a name that no
 //! document has.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use backstory_model::filter::{Filter, is_same_name};
+use backstory_model::{
+    filter::{Filter, is_same_name},
+    text::echo,
+};
 use backstory_store::index::{Named, Projects};
 
-use crate::{Engine, error::Result, read::ThreadFilter};
+use crate::{
+    Engine,
+    error::{Error, Result, message},
+    read::ThreadFilter,
+};
+
+/// Longest name of a person or label, in characters: every name that is known is compared with it.
+const MAX_NAME: usize = 200;
+/// Most authors and most labels of a filter.
+const MAX_NAMES: usize = 100;
+/// Names that nothing has, of which each is told with the nearest one.
+const MAX_ABSENT: usize = 10;
 
 impl Engine {
+    /// Says of the author and the label of a list that nothing has which one is nearest, as a search does.
+    ///
+    /// # Errors
+    /// A name is too long, or a store failed.
+    pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
+        let mut filter = Filter {
+            authors: filter.author.iter().cloned().collect(),
+            labels: filter.label.iter().cloned().collect(),
+            project: filter.project.clone(),
+            ..Filter::default()
+        };
+        check_names(&filter)?;
+        self.settle_names(&mut filter).await
+    }
+
     /// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
     /// document has which one is nearest.
     pub(super) async fn settle_names(&self, filter: &mut Filter) -> Result<Vec<String>> {
-        let mut absent = Vec::new();
-        if !filter.authors.is_empty() {
-            let (engine, asked) = (self.clone(), filter.authors.clone());
-            let keys = move |author: &String| Ok((author.clone(), engine.author_keys(author)?));
-            let settled = self.blocking(move || asked.iter().map(keys).collect::<Result<Vec<_>>>()).await?;
-            let known = self.index().known(Named::Author, Projects::of(filter));
-            for (author, keys) in &settled {
-                if !known.iter().any(|own| keys.iter().any(|key| is_same_name(own, key))) {
-                    absent.push(format!("nothing is by '{author}'{}", nearest(author, &known)));
-                }
-            }
-            filter.authors = settled.into_iter().flat_map(|(_, keys)| keys).collect();
+        if filter.authors.is_empty() && filter.labels.is_empty() {
+            return Ok(Vec::new());
         }
-        if !filter.labels.is_empty() {
-            let known = self.index().known(Named::Label, Projects::of(filter));
-            for label in filter.labels.iter().filter(|label| !known.iter().any(|own| is_same_name(own, label))) {
-                absent.push(format!("nothing has the label '{label}'{}", nearest(label, &known)));
-            }
-        }
+        let (engine, asked) = (self.clone(), filter.clone());
+        let (authors, absent) = self.blocking(move || engine.settled_names(&asked)).await?;
+        filter.authors = authors;
         Ok(absent)
     }
 
-    /// The conditions of a list with its names in the case in which they are known.
-    pub(crate) fn as_written(&self, filter: &ThreadFilter) -> ThreadFilter {
-        let projects = filter.project.as_ref().map_or(Projects::All, |one| Projects::Only(std::slice::from_ref(one)));
-        let written = |what: Named, name: &String| {
-            let known = self.index().known(what, projects);
-            let is_known = known.contains(name.as_str());
-            let other = known.into_iter().find(|own| !is_known && is_same_name(own, name));
-            other.map_or_else(|| name.clone(), |own| own.to_string())
+    /// All that the authors of a filter are called, and what to say of names that nothing has. Compares each with every
+    /// name that is known.
+    fn settled_names(&self, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
+        let index = self.index();
+        let known = |what: Named, names: &[String]| {
+            if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
         };
-        ThreadFilter {
-            author: filter.author.as_ref().map(|author| written(Named::Author, author)),
-            label: filter.label.as_ref().map(|label| written(Named::Label, label)),
-            ..filter.clone()
+        let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
+        let (mut authors, mut absent) = (Vec::new(), Vec::new());
+        for author in &filter.authors {
+            let keys = self.author_keys(author)?;
+            if !people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key))) {
+                absent.push(("nothing is by", author, &people));
+            }
+            authors.extend(keys);
         }
+        let has = |label: &&String| labels.iter().any(|own| is_same_name(own, label));
+        absent.extend(
+            filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
+        );
+        let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
+            message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
+        };
+        Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
+    }
+
+    /// The conditions of a list with its names in the case in which they are known.
+    ///
+    /// # Errors
+    /// A name is too long.
+    pub(crate) async fn as_written(&self, filter: &ThreadFilter) -> Result<ThreadFilter> {
+        filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
+        let (engine, filter) = (self.clone(), filter.clone());
+        self.blocking(move || {
+            let projects =
+                filter.project.as_ref().map_or(Projects::All, |one| Projects::Only(std::slice::from_ref(one)));
+            let written = |what: Named, name: &String| {
+                let known = engine.index().known(what, projects);
+                let is_known = known.contains(name.as_str());
+                let other = known.into_iter().find(|own| !is_known && is_same_name(own, name));
+                other.map_or_else(|| name.clone(), |own| own.to_string())
+            };
+            Ok(ThreadFilter {
+                author: filter.author.as_ref().map(|author| written(Named::Author, author)),
+                label: filter.label.as_ref().map(|label| written(Named::Label, label)),
+                ..filter.clone()
+            })
+        })
+        .await
     }
 }
 
+/// Refuses names that are too long, or too many of them.
+///
+/// # Errors
+/// Which limit is exceeded, and by how much.
+pub(crate) fn check_names(filter: &Filter) -> Result<()> {
+    for (names, what) in [(&filter.authors, "authors"), (&filter.labels, "labels")] {
+        if names.len() > MAX_NAMES {
+            let count = names.len();
+            return Err(Error::invalid(format!("{count} {what} were given; at most {MAX_NAMES} are allowed")));
+        }
+        names.iter().try_for_each(|name| check_name(name))?;
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let length = name.chars().count();
+    if length > MAX_NAME {
+        let message = format!("a name in the filter has {length} characters; at most {MAX_NAME} are allowed");
+        return Err(Error::invalid(message));
+    }
+    Ok(())
+}
+
 /// The name that is most like one, as the end of a sentence.
-fn nearest<T: AsRef<str>>(name: &str, known: &BTreeSet<T>) -> String {
+fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
     let name = name.to_lowercase();
     let like = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());
-    let nearest = known.iter().map(|other| (like(other.as_ref()), other.as_ref())).max_by(|a, b| a.0.total_cmp(&b.0));
-    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{nearest}'"))
+    let nearest = known.iter().map(|other| (like(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+    nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", echo(nearest)))
 }

@@ -121,7 +121,7 @@ impl<'a> ProjectSync<'a> {
 
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope, only: &[Part]) -> Result<()> {
-        self.client.begin_run();
+        self.client.reset_downloaded();
         self.look_up_forgotten().await?;
         let scope = self.scope_by_sight(scope).await?;
         let all = List::of(self.forge.kind);

@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -32,6 +32,33 @@ use crate::{error_table, queue::Queue};
 
 /// Most lines of what the library says of a document.
 const MAX_LINES: usize = 12;
+/// Most warnings of an answer.
+const MAX_WARNINGS: usize = 10;
+/// Where they stand among the extensions of an answer.
+const WARNINGS: &str = "warnings";
+
+/// What the reader of an answer must know besides what was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    /// Whether there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.told().len() >= MAX_WARNINGS
+    }
+
+    /// Tells something, once.
+    pub(super) fn add(&self, warning: String) {
+        let mut told = self.told();
+        if told.len() < MAX_WARNINGS && !told.contains(&warning) {
+            told.push(warning);
+        }
+    }
+
+    fn told(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Makes a guard for every operation.
 pub(super) struct Guards {
@@ -55,6 +82,7 @@ impl ExtensionFactory for Guards {
             queue: self.queue.clone(),
             people: self.people.clone(),
             reads: Arc::default(),
+            warnings: Arc::default(),
             name: OnceLock::new(),
             weight: OnceLock::new(),
         })
@@ -68,6 +96,7 @@ struct Guard {
     queue: Arc<Queue>,
     people: Arc<People>,
     reads: Arc<Reads>,
+    warnings: Arc<Warnings>,
     name: OnceLock<String>,
     weight: OnceLock<Weight>,
 }
@@ -88,6 +117,10 @@ impl Extension for Guard {
         let started = Instant::now();
         let mut response = next.run(ctx).await;
         finish(&mut response);
+        let warnings = std::mem::take(&mut *self.warnings.told());
+        if !warnings.is_empty() {
+            response.extensions.insert(WARNINGS.to_owned(), warnings.into());
+        }
         let (batches, keys) = self.reads.totals();
         tracing::debug!(
             operation = self.name.get().map_or("", String::as_str),
@@ -126,7 +159,7 @@ impl Extension for Guard {
             let _ = self.name.set(name.clone());
         }
         let loaders = Reader::loaders(self.engine.clone(), self.people.clone(), self.reads.clone());
-        next.run(ctx, request.data(loaders)).await
+        next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
     }
 
     async fn validation(

@@ -1,5 +1,7 @@
 //! GraphQL types of what issues and merge requests have in common, and of lists of them.
 
+use std::sync::Arc;
+
 use async_graphql::{
     Context, ID, InputObject, Interface, Object, OutputType, Result,
     connection::{Connection, Edge},
@@ -14,6 +16,7 @@ use backstory_engine::{
 
 use super::{
     conversation::Discussion,
+    guard::Warnings,
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
@@ -293,10 +296,21 @@ pub(super) async fn list<N: OutputType>(
     let size = page::size(first, DEFAULT_PAGE)?;
     let end = after.map(|cursor| decode(cursor, kind).ok_or_else(|| bad_cursor(cursor))).transpose()?;
     let found = loaders::engine(ctx)?.threads(kind, &filter, end, size).await?;
+    if found.ids.is_empty() && after.is_none() && size > 0 {
+        warn_of_absent_names(ctx, &filter).await?;
+    }
     let list = ThreadList { kind, filter };
     let mut page = Connection::with_additional_fields(after.is_some(), found.more, list);
     page.edges.extend(found.ids.into_iter().map(|end| Edge::new(encode(&end), node(end.id))));
     Ok(page)
+}
+
+/// Says of names that nothing has which ones are nearest.
+async fn warn_of_absent_names(ctx: &Context<'_>, filter: &read::ThreadFilter) -> Result<()> {
+    let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
+    let absent = loaders::engine(ctx)?.absent_names(filter).await?;
+    absent.into_iter().for_each(|warning| warnings.add(warning));
+    Ok(())
 }
 
 fn encode(end: &PageEnd) -> String {

@@ -59,8 +59,8 @@ impl List {
 /// What a token of the forge must be able to do, as in "a token with the scope read_api".
 pub fn token_wanted(forge: Forge) -> &'static str {
     match forge {
-        Forge::GitLab => gitlab::DIALECT.token,
-        Forge::GitHub => github::DIALECT.token,
+        Forge::GitLab => gitlab::CONVENTIONS.token,
+        Forge::GitHub => github::CONVENTIONS.token,
     }
 }
 
@@ -181,16 +181,16 @@ impl Client {
     /// and as every request may fail.
     pub async fn details(&self, project: &str, listing: &ThreadListing, most: usize) -> Result<Details, ForgeError> {
         match self {
-            Self::GitLab(client) => client.within(most).details(project, listing).await,
-            Self::GitHub(client) => client.within(most).details(project, listing).await,
+            Self::GitLab(client) => client.with_memory_limit(most).details(project, listing).await,
+            Self::GitHub(client) => client.with_memory_limit(most).details(project, listing).await,
         }
     }
 
-    /// Begins to count what comes for a project, see [`MAX_RUN`](super::MAX_RUN).
-    pub fn begin_run(&self) {
+    /// Begins to count what comes for a project, see [`MAX_SYNC_BYTES`](super::MAX_SYNC_BYTES).
+    pub fn reset_downloaded(&self) {
         match self {
-            Self::GitLab(client) => client.begin_run(),
-            Self::GitHub(client) => client.begin_run(),
+            Self::GitLab(client) => client.reset_downloaded(),
+            Self::GitHub(client) => client.reset_downloaded(),
         }
     }
 

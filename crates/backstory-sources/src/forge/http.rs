@@ -11,11 +11,10 @@ use std::{
     time::Duration,
 };
 
-use jiff::{Timestamp, fmt::rfc2822};
+use jiff::Timestamp;
 use reqwest::{
     Response, StatusCode,
-    header::{ACCEPT, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER},
-    redirect::Policy,
+    header::{ACCEPT, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LINK, LOCATION, RETRY_AFTER},
 };
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
@@ -23,64 +22,45 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
-    ForgeError, MAX_ANSWER, MAX_BODY, MAX_RUN, RequestMetrics, Settings,
+    DEFAULT_RETRIES, ForgeError, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics, Settings,
     json::{self, JsonError},
     limiter::Limiter,
     network::{self, Lookup, Network, PublicOnly},
 };
-use crate::git::address::AddressError;
+use crate::{
+    git::address::AddressError,
+    http::{
+        self, BodyError, LimitedBody, RetryPolicy, Timeouts, client_builder, explanation, header_text, is_transient,
+        is_unencrypted, redact_url, retry_after, root_cause, secret_header, server_time, time_until,
+    },
+};
 
 /// Most requests under way at once.
 const MAX_IN_FLIGHT: usize = 16;
 /// Most redirects followed for one request.
 const MAX_REDIRECTS: usize = 3;
-/// Longest pause a forge may ask for; a sync that should wait longer ends instead.
-const MAX_PAUSE: Duration = Duration::from_secs(600);
 /// How long to leave a forge alone that limits requests and does not say for how long, as GitHub advises.
-const UNTOLD_PAUSE: Duration = Duration::from_secs(60);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Longest part of a forge's own explanation that is repeated in an error.
 const MAX_REASON: usize = 200;
 /// Bodies of more bytes are parsed where nobody else waits.
 const LARGE: usize = 1 << 20;
 
-/// Times that tests shorten.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tuning {
-    /// Longest time to connect.
-    pub(crate) connect: Duration,
-    /// Longest silence of the forge.
-    pub(crate) silence: Duration,
-    /// Longest time for a whole answer.
-    pub(crate) total: Duration,
-    /// Longest wait before the first retry; it doubles with each.
-    pub(crate) backoff: Duration,
-    /// Longest wait before any retry.
-    pub(crate) backoff_cap: Duration,
-}
+const TIMEOUTS: Timeouts =
+    Timeouts { connect: Duration::from_secs(10), silence: Duration::from_secs(60), total: Duration::from_secs(120) };
+const RETRY_POLICY: RetryPolicy = RetryPolicy {
+    retries: DEFAULT_RETRIES,
+    first_wait: Duration::from_millis(250),
+    max_wait: Duration::from_secs(30),
+    // A sync that should wait longer ends instead.
+    max_retry_after: Duration::from_secs(600),
+};
 
-impl Default for Tuning {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            silence: Duration::from_secs(60),
-            total: Duration::from_secs(120),
-            backoff: Duration::from_millis(250),
-            backoff_cap: Duration::from_secs(30),
-        }
-    }
-}
-
-impl Tuning {
-    /// Exponential backoff with full jitter: anything up to a bound that doubles.
-    fn backoff(&self, attempt: u32) -> Duration {
-        let bound = self.backoff.saturating_mul(1 << attempt.min(20)).min(self.backoff_cap);
-        bound.mul_f64(fastrand::f64())
-    }
-}
+type Failure = http::Failure<ForgeError>;
 
 /// How a forge wants to be asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dialect {
+pub(crate) struct ApiConventions {
     /// Name of the header with the token.
     pub(crate) token_header: &'static str,
     /// What stands before the token in it.
@@ -95,7 +75,7 @@ pub(crate) struct Dialect {
 
 /// What the body of an answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ExpectedJson {
     /// A JSON array.
     List,
     /// A JSON object.
@@ -104,7 +84,7 @@ pub(crate) enum Shape {
 
 /// An answer that was understood.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ForgeResponse {
     /// What was asked for, without the query.
     pub(crate) url: String,
     /// The body.
@@ -136,7 +116,7 @@ pub(crate) struct Paging {
 
 impl Paging {
     fn of(headers: &HeaderMap) -> Self {
-        let next_header = text_header(headers, "x-next-page");
+        let next_header = header_text(headers, "x-next-page");
         let link = headers.get(LINK).and_then(|value| value.to_str().ok());
         let in_link = |rel: &str, name: &str| {
             let query = link_query(link?, rel)?;
@@ -148,7 +128,7 @@ impl Paging {
             next_page: next_page.or_else(|| in_link("next", "page")?.parse().ok()),
             cursor: in_link("next", "cursor"),
             last_page: in_link("last", "page").and_then(|page| page.parse().ok()),
-            total: text_header(headers, "x-total").and_then(|total| total.trim().parse().ok()),
+            total: header_text(headers, "x-total").and_then(|total| total.trim().parse().ok()),
             told: next_header.is_some() || link.is_some(),
         }
     }
@@ -181,9 +161,8 @@ struct Room {
 struct Inner {
     client: reqwest::Client,
     base: Url,
-    dialect: &'static Dialect,
-    retries: u32,
-    tuning: Tuning,
+    conventions: &'static ApiConventions,
+    retry_policy: RetryPolicy,
     limiter: Limiter,
     in_flight: Semaphore,
     requests: AtomicU64,
@@ -194,54 +173,38 @@ struct Inner {
     received: AtomicU64,
 }
 
-/// Why one attempt failed.
-enum Failure {
-    Final(ForgeError),
-    /// May be over soon; the server may have said when.
-    Passing {
-        error: ForgeError,
-        pause: Option<Duration>,
-    },
-}
-
 impl Http {
     /// A client that asks as the forge wants to be asked.
-    pub(crate) fn new(settings: &Settings, dialect: &'static Dialect, tuning: Tuning) -> Result<Self, ForgeError> {
-        Self::resolving(settings, dialect, tuning, network::system())
+    pub(crate) fn new(settings: &Settings, conventions: &'static ApiConventions) -> Result<Self, ForgeError> {
+        let retry_policy = RetryPolicy { retries: settings.retries, ..RETRY_POLICY };
+        Self::with_limits(settings, conventions, TIMEOUTS, retry_policy, network::system())
     }
 
-    /// Likewise, with another way to find the addresses of a host that must be public.
-    fn resolving(
+    /// Likewise, with other limits, and another way to find the addresses of a host that must be public.
+    fn with_limits(
         settings: &Settings,
-        dialect: &'static Dialect,
-        tuning: Tuning,
+        conventions: &'static ApiConventions,
+        timeouts: Timeouts,
+        retry_policy: RetryPolicy,
         lookup: Lookup,
     ) -> Result<Self, ForgeError> {
         let base = checked_base(&settings.base_url)?;
-        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(dialect.accept))]);
-        for &(name, value) in dialect.headers {
+        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(conventions.accept))]);
+        for &(name, value) in conventions.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         if let Some(token) = &settings.token {
-            let value = token_value(dialect.token_prefix, token.expose_secret())?;
-            headers.insert(HeaderName::from_static(dialect.token_header), value);
+            let value = token_value(conventions.token_prefix, token.expose_secret())?;
+            headers.insert(HeaderName::from_static(conventions.token_header), value);
         }
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("backstory/", env!("CARGO_PKG_VERSION")))
-            .default_headers(headers)
-            .redirect(Policy::none())
-            .connect_timeout(tuning.connect)
-            .read_timeout(tuning.silence)
-            .timeout(tuning.total);
+        settings.network.check(&base).map_err(|error| refused_address(&error))?;
+        let mut builder = client_builder(&base, timeouts, headers);
         if let Network::Public(allowed) = &settings.network {
             let resolver = PublicOnly::new(allowed.clone(), lookup);
-            resolver.check_literal(&base).map_err(|error| refused_address(&error))?;
             // A proxy would look the host up itself.
             builder = builder.no_proxy().dns_resolver(Arc::new(resolver));
         }
-        if is_loopback(&base) {
-            builder = builder.no_proxy();
-        } else if base.scheme() == "http" && settings.token.is_some() {
+        if is_unencrypted(&base) && settings.token.is_some() {
             tracing::warn!(url = %base, "the token travels unencrypted; use https in base_url");
         }
         let client = builder
@@ -250,9 +213,8 @@ impl Http {
         let inner = Inner {
             client,
             base,
-            dialect,
-            retries: settings.retries,
-            tuning,
+            conventions,
+            retry_policy,
             limiter: Limiter::new(settings.requests_per_second),
             in_flight: Semaphore::new(MAX_IN_FLIGHT),
             requests: AtomicU64::new(0),
@@ -265,17 +227,17 @@ impl Http {
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
-    pub(crate) fn within(&self, most: usize) -> Self {
+    pub(crate) fn with_memory_limit(&self, most: usize) -> Self {
         Self { inner: self.inner.clone(), room: Some(Arc::new(Room { most, left: AtomicUsize::new(most) })) }
     }
 
     /// Likewise, unless there is a bound already.
-    pub(crate) fn within_at_most(&self, most: usize) -> Self {
-        if self.room.is_some() { self.clone() } else { self.within(most) }
+    pub(crate) fn with_memory_limit_unless_set(&self, most: usize) -> Self {
+        if self.room.is_some() { self.clone() } else { self.with_memory_limit(most) }
     }
 
     /// Begins to count what comes for a project.
-    pub(crate) fn begin_run(&self) {
+    pub(crate) fn reset_downloaded(&self) {
         self.inner.received.store(0, Relaxed);
     }
 
@@ -295,48 +257,46 @@ impl Http {
         }
     }
 
-    /// Asks for the resource below the base address, again and again if it fails for a passing reason.
-    pub(crate) async fn get(&self, path: &[&str], query: &[(&str, &str)], shape: Shape) -> Result<Answer, ForgeError> {
-        self.get_unless(None, path, query, shape).await
+    /// Asks for the resource below the base address, again and again if it fails for a transient reason.
+    pub(crate) async fn get(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        expected: ExpectedJson,
+    ) -> Result<ForgeResponse, ForgeError> {
+        self.get_if_changed(None, path, query, expected).await
     }
 
     /// Likewise, unless it is still in the state that an earlier answer named: then the body is `null`.
-    pub(crate) async fn get_unless(
+    pub(crate) async fn get_if_changed(
         &self,
         etag: Option<&str>,
         path: &[&str],
         query: &[(&str, &str)],
-        shape: Shape,
-    ) -> Result<Answer, ForgeError> {
+        expected: ExpectedJson,
+    ) -> Result<ForgeResponse, ForgeError> {
         let url = self.url(path, query);
         // Held over retries, so that new requests do not overtake one that waits.
         let _in_flight = self.inner.in_flight.acquire().await;
-        let mut attempt = 0;
-        loop {
-            let (error, pause) = match self.attempt(&url, etag, shape).await {
-                Ok(answer) => return Ok(answer),
-                Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Passing { error, pause }) => (error, pause),
-            };
-            if attempt >= self.inner.retries || pause.is_some_and(|pause| pause > MAX_PAUSE) {
-                return Err(given_up(error, attempt + 1));
-            }
-            self.wait(attempt, pause, &error).await;
-            attempt += 1;
-        }
+        let mut attempts = 0;
+        let attempt = || {
+            attempts += 1;
+            self.attempt(&url, etag, expected)
+        };
+        let outcome = self.inner.retry_policy.run(attempt, |failure, wait| self.before_wait(failure, wait)).await;
+        outcome.map_err(|error| match error {
+            ForgeError::RateLimited { url, retry_after, .. } => ForgeError::RateLimited { url, attempts, retry_after },
+            other => other,
+        })
     }
 
-    async fn wait(&self, attempt: u32, pause: Option<Duration>, error: &ForgeError) {
+    /// Counts a retry. If the forge asks for the wait, no other request is sent in it either.
+    fn before_wait(&self, failure: &Failure, wait: Duration) {
         let inner = &self.inner;
-        let jitter = inner.tuning.backoff(if pause.is_some() { 0 } else { attempt });
-        let wait = pause.unwrap_or_default() + jitter;
-        tracing::debug!(%error, attempt, wait_ms = wait.as_millis() as u64, "trying again");
         inner.retried.fetch_add(1, Relaxed);
         inner.waited_ms.fetch_add(wait.as_millis() as u64, Relaxed);
-        if pause.is_some() {
+        if matches!(failure, Failure::Transient { retry_after: Some(_), .. }) {
             inner.limiter.pause(wait);
-        } else {
-            tokio::time::sleep(wait).await;
         }
     }
 
@@ -352,22 +312,22 @@ impl Http {
     }
 
     /// One attempt, with the redirects it meets on this server.
-    async fn attempt(&self, url: &Url, etag: Option<&str>, shape: Shape) -> Result<Answer, Failure> {
+    async fn attempt(&self, url: &Url, etag: Option<&str>, expected: ExpectedJson) -> Result<ForgeResponse, Failure> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let turn = self.inner.limiter.turn().await;
+            let permit = self.inner.limiter.acquire().await;
             self.inner.requests.fetch_add(1, Relaxed);
             let request = self.inner.client.get(url.clone());
             let response = etag.iter().fold(request, |request, etag| request.header(IF_NONE_MATCH, *etag)).send().await;
-            drop(turn);
+            drop(permit);
             let response = response.map_err(|error| unreachable(&url, &error))?;
             if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
-                return self.read(&url, response, shape).await;
+                return self.read(&url, response, expected).await;
             }
             url = self.redirect(&url, &response)?;
         }
-        Err(Failure::Final(ForgeError::Malformed {
-            url: shown(&url),
+        Err(Failure::Permanent(ForgeError::Malformed {
+            url: redact_url(&url),
             reason: format!("it redirects more than {MAX_REDIRECTS} times"),
         }))
     }
@@ -376,45 +336,44 @@ impl Http {
     fn redirect(&self, from: &Url, response: &Response) -> Result<Url, Failure> {
         let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let Some(target) = location.and_then(|location| from.join(location).ok()) else {
-            return Err(Failure::Final(ForgeError::Server { url: shown(from), status: response.status().as_u16() }));
+            return Err(ForgeError::Server { url: redact_url(from), status: response.status().as_u16() }.into());
         };
         if target.origin() == self.inner.base.origin() {
             return Ok(target);
         }
-        let (from, to) = (shown(from), target.origin().ascii_serialization());
+        let (from, to) = (redact_url(from), target.origin().ascii_serialization());
         let message =
             format!("{from} redirects to {to}, where the token is not sent; if that is the forge, set base_url to it");
-        Err(Failure::Final(ForgeError::Config(message)))
+        Err(Failure::Permanent(ForgeError::Config(message)))
     }
 
-    async fn read(&self, url: &Url, mut response: Response, shape: Shape) -> Result<Answer, Failure> {
+    async fn read(&self, url: &Url, mut response: Response, expected: ExpectedJson) -> Result<ForgeResponse, Failure> {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        let time = text_header(&headers, DATE.as_str()).and_then(parse_http_date).unwrap_or_else(Timestamp::now);
-        if is_passing(status) && status != StatusCode::TOO_MANY_REQUESTS {
-            let pause = asked_pause(&headers, time).filter(|_| status == StatusCode::SERVICE_UNAVAILABLE);
-            let error = ForgeError::Server { url: shown(url), status: status.as_u16() };
-            return Err(Failure::Passing { error, pause });
+        let time = server_time(&headers);
+        if is_transient(status) && status != StatusCode::TOO_MANY_REQUESTS {
+            let retry_after = retry_after(&headers, time).filter(|_| status == StatusCode::SERVICE_UNAVAILABLE);
+            let error = ForgeError::Server { url: redact_url(url), status: status.as_u16() };
+            return Err(Failure::Transient { error, retry_after });
         }
-        let etag = text_header(&headers, ETAG.as_str()).map(str::to_owned);
+        let etag = header_text(&headers, ETAG.as_str()).map(str::to_owned);
         if status == StatusCode::NOT_MODIFIED {
             let (paging, json) = (Paging::of(&headers), Value::Null);
-            return Ok(Answer { url: shown(url), json, paging, time, etag, hash: 0 });
+            return Ok(ForgeResponse { url: redact_url(url), json, paging, time, etag, hash: 0 });
         }
-        let body = match self.body(url, &mut response).await {
+        let body = match self.body(url, response).await {
             // The headers tell enough.
             Err(_) if status == StatusCode::TOO_MANY_REQUESTS => Vec::new(),
             body => body?,
         };
-        if let Some(pause) = rate_limit(status, &headers, &body, time) {
+        if let Some(retry_after) = rate_limit(status, &headers, &body, time) {
             self.inner.rate_limited.fetch_add(1, Relaxed);
-            let error = ForgeError::RateLimited { url: shown(url), attempts: 0, retry_after: pause };
-            return Err(Failure::Passing { error, pause });
+            let error = ForgeError::RateLimited { url: redact_url(url), attempts: 0, retry_after };
+            return Err(Failure::Transient { error, retry_after });
         }
         if !status.is_success() {
-            return Err(Failure::Final(refusal(url, status, &body, self.inner.dialect.token)));
+            return Err(Failure::Permanent(refusal(url, status, &body, self.inner.conventions.token)));
         }
-        let malformed =
-            |reason| Failure::Passing { error: ForgeError::Malformed { url: shown(url), reason }, pause: None };
+        let malformed = |reason| Failure::transient(ForgeError::Malformed { url: redact_url(url), reason });
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);
         let hash = hasher.finish();
@@ -423,23 +382,23 @@ impl Http {
             Err(JsonError::Malformed(error)) => return Err(malformed(format!("no valid JSON, {error}"))),
             Err(JsonError::TooHeavy) => return Err(self.too_heavy(url)),
         };
-        match (shape, &json) {
-            (Shape::List, Value::Array(_)) | (Shape::Object, Value::Object(_)) => {}
-            (Shape::List, _) => return Err(malformed("it is no JSON array".to_owned())),
-            (Shape::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
+        match (expected, &json) {
+            (ExpectedJson::List, Value::Array(_)) | (ExpectedJson::Object, Value::Object(_)) => {}
+            (ExpectedJson::List, _) => return Err(malformed("it is no JSON array".to_owned())),
+            (ExpectedJson::Object, _) => return Err(malformed("it is no JSON object".to_owned())),
         }
-        Ok(Answer { url: shown(url), json, paging: Paging::of(&headers), time, etag, hash })
+        Ok(ForgeResponse { url: redact_url(url), json, paging: Paging::of(&headers), time, etag, hash })
     }
 
     /// Memory that the next answer may take.
     fn room(&self) -> usize {
-        self.room.as_ref().map_or(MAX_ANSWER, |room| room.left.load(Relaxed).min(MAX_ANSWER))
+        self.room.as_ref().map_or(MAX_PARSED_RESPONSE, |room| room.left.load(Relaxed).min(MAX_PARSED_RESPONSE))
     }
 
     fn too_heavy(&self, url: &Url) -> Failure {
-        let most = self.room.as_ref().map_or(MAX_ANSWER, |room| room.most.min(MAX_ANSWER));
+        let most = self.room.as_ref().map_or(MAX_PARSED_RESPONSE, |room| room.most.min(MAX_PARSED_RESPONSE));
         let what = format!("answers that take more than {} MiB of memory", most >> 20);
-        Failure::Final(ForgeError::TooLarge { url: shown(url), what })
+        Failure::Permanent(ForgeError::TooLarge { url: redact_url(url), what })
     }
 
     async fn parse(&self, body: Vec<u8>) -> Result<Value, JsonError> {
@@ -459,59 +418,47 @@ impl Http {
         Ok(json)
     }
 
-    async fn body(&self, url: &Url, response: &mut Response) -> Result<Vec<u8>, Failure> {
+    async fn body(&self, url: &Url, response: Response) -> Result<Vec<u8>, Failure> {
         // What is text on the wire is no less in memory.
-        let most = self.room().min(MAX_BODY);
-        let too_large = || match most < MAX_BODY {
-            true => self.too_heavy(url),
-            false => {
-                let what = format!("an answer of more than {} MiB", MAX_BODY >> 20);
-                Failure::Final(ForgeError::TooLarge { url: shown(url), what })
+        let most = self.room().min(MAX_RESPONSE_BODY);
+        let mut body = LimitedBody::new(response, most);
+        let mut bytes = Vec::new();
+        loop {
+            match body.append_to(&mut bytes).await {
+                Ok(Some(length)) if self.inner.received.fetch_add(length as u64, Relaxed) > MAX_SYNC_BYTES => {
+                    return Err(Failure::Permanent(ForgeError::UsedUp { url: redact_url(url) }));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(bytes),
+                Err(BodyError::Broken(error)) => return Err(unreachable(url, &error)),
+                Err(BodyError::TooLong) if most < MAX_RESPONSE_BODY => return Err(self.too_heavy(url)),
+                Err(BodyError::TooLong) => {
+                    let what = format!("an answer of more than {} MiB", MAX_RESPONSE_BODY >> 20);
+                    return Err(Failure::Permanent(ForgeError::TooLarge { url: redact_url(url), what }));
+                }
             }
-        };
-        let announced = response.content_length().unwrap_or(0);
-        if announced > most as u64 {
-            return Err(too_large());
         }
-        let mut body = Vec::with_capacity(announced as usize);
-        while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
-            if self.inner.received.fetch_add(chunk.len() as u64, Relaxed) > MAX_RUN {
-                return Err(Failure::Final(ForgeError::UsedUp { url: shown(url) }));
-            }
-            if body.len() + chunk.len() > most {
-                return Err(too_large());
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
     }
 }
 
-/// What a status that is neither success nor passing means.
+/// What a status that is neither success nor transient means.
 fn refusal(url: &Url, status: StatusCode, body: &[u8], token: &'static str) -> ForgeError {
-    let url = shown(url);
+    let url = redact_url(url);
     match status {
         StatusCode::UNAUTHORIZED => ForgeError::Unauthorized { url, token },
-        StatusCode::FORBIDDEN => ForgeError::Forbidden { url, token, reason: explanation(body) },
+        StatusCode::FORBIDDEN => {
+            let reason = explanation(body).filter(|reason| reason != "403 Forbidden");
+            ForgeError::Forbidden { url, token, reason: reason.map(|text| text.chars().take(MAX_REASON).collect()) }
+        }
         StatusCode::NOT_FOUND | StatusCode::GONE => ForgeError::NotFound { url },
         _ => ForgeError::Server { url, status: status.as_u16() },
     }
 }
 
-fn explanation(body: &[u8]) -> Option<String> {
-    let json: Value = serde_json::from_slice(body).ok()?;
-    let text = ["error_description", "message", "error"].iter().find_map(|key| json.get(key)?.as_str())?;
-    (text != "403 Forbidden").then(|| text.chars().take(MAX_REASON).collect())
-}
-
-fn is_passing(status: StatusCode) -> bool {
-    status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
-}
-
 /// Whether the answer says that there were too many requests, and if so how long the server asks everybody to wait.
 /// GitHub says so with 403 too, and then tells in another header, or only in words.
 fn rate_limit(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Option<Option<Duration>> {
-    let exhausted = text_header(headers, "x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
+    let exhausted = header_text(headers, "x-ratelimit-remaining").is_some_and(|left| left.trim() == "0");
     let limited = match status {
         StatusCode::TOO_MANY_REQUESTS => true,
         StatusCode::FORBIDDEN => {
@@ -522,38 +469,18 @@ fn rate_limit(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timesta
         _ => false,
     };
     let reset = |name: &str| {
-        let second = text_header(headers, name)?.trim().parse().ok()?;
-        until(Timestamp::from_second(second).ok()?, now)
+        let second = header_text(headers, name)?.trim().parse().ok()?;
+        time_until(Timestamp::from_second(second).ok()?, now)
     };
     let told = || {
         let by_reset = if exhausted { reset("x-ratelimit-reset") } else { None };
-        asked_pause(headers, now).or(by_reset).or_else(|| reset("ratelimit-reset"))
+        retry_after(headers, now).or(by_reset).or_else(|| reset("ratelimit-reset"))
     };
     let pause = || match told() {
-        None if status == StatusCode::FORBIDDEN && !headers.contains_key(RETRY_AFTER) => Some(UNTOLD_PAUSE),
+        None if status == StatusCode::FORBIDDEN && !headers.contains_key(RETRY_AFTER) => Some(DEFAULT_RETRY_AFTER),
         told => told.filter(|pause| !pause.is_zero()),
     };
     limited.then(pause)
-}
-
-/// How long the server asks everybody to wait: a number of seconds or a date.
-fn asked_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = text_header(headers, RETRY_AFTER.as_str())?;
-    let seconds = text.trim().parse().map(Duration::from_secs).ok();
-    seconds.or_else(|| until(parse_http_date(text)?, now)).filter(|pause| !pause.is_zero())
-}
-
-fn until(at: Timestamp, now: Timestamp) -> Option<Duration> {
-    Duration::try_from(at.duration_since(now)).ok()
-}
-
-fn given_up(error: ForgeError, tried: u32) -> ForgeError {
-    match error {
-        ForgeError::RateLimited { url, retry_after, .. } => {
-            ForgeError::RateLimited { url, attempts: tried, retry_after }
-        }
-        other => other,
-    }
 }
 
 /// What whoever named the host is told, whatever there is at the address.
@@ -582,24 +509,10 @@ fn address_error(error: &reqwest::Error) -> Option<&AddressError> {
 
 fn unreachable(url: &Url, error: &reqwest::Error) -> Failure {
     if let Some(refused) = address_error(error) {
-        return Failure::Final(refused_address(refused));
+        return Failure::Permanent(refused_address(refused));
     }
     let reason = if error.is_timeout() { "it does not answer in time".to_owned() } else { root_cause(error) };
-    Failure::Passing { error: ForgeError::Unreachable { url: shown(url), reason }, pause: None }
-}
-
-/// The innermost cause. The outer ones repeat the whole URL.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause = error.source();
-    while let Some(inner) = cause.and_then(std::error::Error::source) {
-        cause = Some(inner);
-    }
-    cause.map_or_else(|| "the request failed".to_owned(), ToString::to_string)
-}
-
-/// An address without its query.
-fn shown(url: &Url) -> String {
-    format!("{}{}", url.origin().ascii_serialization(), url.path())
+    Failure::transient(ForgeError::Unreachable { url: redact_url(url), reason })
 }
 
 fn checked_base(url: &Url) -> Result<Url, ForgeError> {
@@ -607,9 +520,6 @@ fn checked_base(url: &Url) -> Result<Url, ForgeError> {
         |what: &str| Err(ForgeError::Config(format!("base_url {what}; write it like https://gitlab.example.com")));
     if !matches!(url.scheme(), "http" | "https") {
         return wrong("must begin with https:// or http://");
-    }
-    if !url.has_host() {
-        return wrong("names no host");
     }
     if !url.username().is_empty() || url.password().is_some() {
         return wrong("must not hold a user name or password");
@@ -627,27 +537,7 @@ fn token_value(prefix: &str, token: &str) -> Result<HeaderValue, ForgeError> {
     if token.is_empty() {
         return Err(wrong("is empty"));
     }
-    let mut value =
-        HeaderValue::from_str(&format!("{prefix}{token}")).map_err(|_| wrong("holds characters that no token has"))?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
-    }
-}
-
-fn text_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-fn parse_http_date(text: &str) -> Option<Timestamp> {
-    rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()
+    secret_header(prefix, token).ok_or_else(|| wrong("holds characters that no token has"))
 }
 
 #[cfg(test)]

@@ -18,12 +18,12 @@ const LATEST_ARRIVAL: Duration = Duration::from_secs(1);
 /// Lets requests go one after the other, evenly spaced, so that no second at the server sees more than the limit.
 ///
 /// When a request arrives is known only to lie between its sending and its answer, and a busy network or server can
-/// bring requests that were sent apart close together. So a request occupies one of as many places as the limit allows
+/// bring requests that were sent apart close together. So a request occupies one of as many slots as the limit allows
 /// until a second after its answer: whenever another is sent, fewer than the limit can have arrived within the second
 /// before.
 pub(crate) struct Limiter {
     per_second: usize,
-    line: tokio::sync::Mutex<()>,
+    queue: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -32,22 +32,22 @@ pub(crate) struct Limiter {
 struct State {
     paused_until: Option<Instant>,
     next_start: Option<Instant>,
-    places: Vec<Place>,
+    slots: Vec<Slot>,
     last_ticket: u64,
 }
 
-struct Place {
+struct Slot {
     ticket: u64,
     free_at: Instant,
 }
 
 /// The right to send one request. It must be told, or dropped, when the answer begins.
-pub(crate) struct Turn<'a> {
+pub(crate) struct Permit<'a> {
     limiter: &'a Limiter,
     ticket: Option<u64>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             self.limiter.state().answered(ticket, Instant::now());
@@ -61,18 +61,18 @@ impl Limiter {
     pub(crate) fn new(per_second: u32) -> Self {
         Self {
             per_second: per_second as usize,
-            line: tokio::sync::Mutex::new(()),
+            queue: tokio::sync::Mutex::new(()),
             state: Mutex::default(),
             changed: Notify::new(),
         }
     }
 
-    /// Waits in line for the right to send a request.
-    pub(crate) async fn turn(&self) -> Turn<'_> {
-        let _first_in_line = self.line.lock().await;
+    /// Waits in the queue for the right to send a request.
+    pub(crate) async fn acquire(&self) -> Permit<'_> {
+        let _first_in_queue = self.queue.lock().await;
         loop {
             let later = match self.state().start(self.per_second, Instant::now()) {
-                Ok(ticket) => return Turn { limiter: self, ticket },
+                Ok(ticket) => return Permit { limiter: self, ticket },
                 Err(later) => later,
             };
             tokio::select! {
@@ -109,19 +109,19 @@ impl State {
         if let Some(at) = self.next_start.filter(|&at| at > now) {
             return Err(at);
         }
-        self.places.retain(|place| place.free_at > now);
-        if self.places.len() >= per_second {
-            return Err(self.places.iter().map(|place| place.free_at).min().unwrap_or(now));
+        self.slots.retain(|slot| slot.free_at > now);
+        if self.slots.len() >= per_second {
+            return Err(self.slots.iter().map(|slot| slot.free_at).min().unwrap_or(now));
         }
         self.last_ticket += 1;
-        self.places.push(Place { ticket: self.last_ticket, free_at: now + LATEST_ARRIVAL + WINDOW });
+        self.slots.push(Slot { ticket: self.last_ticket, free_at: now + LATEST_ARRIVAL + WINDOW });
         self.next_start = Some(now + WINDOW / per_second as u32);
         Ok(Some(self.last_ticket))
     }
 
     fn answered(&mut self, ticket: u64, now: Instant) {
-        if let Some(place) = self.places.iter_mut().find(|place| place.ticket == ticket) {
-            place.free_at = place.free_at.min(now + WINDOW);
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.ticket == ticket) {
+            slot.free_at = slot.free_at.min(now + WINDOW);
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_hangs_frees_its_place_in_time() {
+    fn a_request_that_hangs_frees_its_slot_in_time() {
         let arrivals = arrivals(2, 11, |i| (1, if i % 2 == 0 { 60_000 } else { 1 }));
         assert!(arrivals[10] < 11_000, "{arrivals:?}");
     }
@@ -217,10 +217,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_without_a_limit_come_at_once() {
+    async fn permits_without_a_limit_come_at_once() {
         let limiter = Limiter::new(0);
         for _ in 0..1000 {
-            drop(limiter.turn().await);
+            drop(limiter.acquire().await);
         }
         assert_eq!(limiter.pause_left(), Duration::ZERO);
     }

@@ -32,15 +32,15 @@ pub const DEFAULT_RETRIES: u32 = 8;
 /// Requests per second unless configured otherwise.
 pub const DEFAULT_REQUESTS_PER_SECOND: u32 = 10;
 /// Most bytes of one answer, unpacked.
-pub const MAX_BODY: usize = 64 << 20;
+pub const MAX_RESPONSE_BODY: usize = 64 << 20;
 /// Most memory that one answer may take once it is parsed, in bytes, about.
-pub const MAX_ANSWER: usize = 128 << 20;
+pub const MAX_PARSED_RESPONSE: usize = 128 << 20;
 /// Most memory that the answers of one list, or all those about one issue or merge request, may take, in bytes, about.
 pub const MAX_LIST: usize = 128 << 20;
 /// The same of an issue or merge request that is read beside others; a larger one is read again by itself.
 pub const MAX_BESIDE_OTHERS: usize = 8 << 20;
 /// Most bytes that come from a forge while one project is read, unpacked.
-pub const MAX_RUN: u64 = 16 << 30;
+pub const MAX_SYNC_BYTES: u64 = 16 << 30;
 /// Most items on a page. A hundred are asked for.
 pub const MAX_PAGE_ITEMS: usize = 1_000;
 /// Most pages of a list of issues or merge requests.
@@ -156,7 +156,7 @@ pub enum ForgeError {
     /// More came for one project than a sync reads.
     #[error(
         "{url} was not read, since more than {} GiB came from the forge for one project; what was read is kept, and the \
-         next sync goes on from there", MAX_RUN >> 30
+         next sync goes on from there", MAX_SYNC_BYTES >> 30
     )]
     UsedUp {
         /// What was asked for.

@@ -23,6 +23,23 @@ pub enum Network {
     Public(AllowedHosts),
 }
 
+impl Network {
+    /// Checks the host of an address if it is a number, which no client looks up. What a name leads to is checked when a
+    /// client connects.
+    ///
+    /// # Errors
+    /// It is not where a forge may be.
+    pub fn check(&self, url: &Url) -> Result<(), AddressError> {
+        let Self::Public(allowed) = self else { return Ok(()) };
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => IpAddr::V4(address),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address),
+            Some(Host::Domain(_)) | None => return Ok(()),
+        };
+        check_public(&address.to_string(), &[address], allowed)
+    }
+}
+
 /// Finds the addresses of a host.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
@@ -40,19 +57,6 @@ pub(super) struct PublicOnly {
 impl PublicOnly {
     pub(super) fn new(allowed: AllowedHosts, lookup: Lookup) -> Self {
         Self { allowed, lookup }
-    }
-
-    /// Checks a host that is an address itself, which no client looks up.
-    ///
-    /// # Errors
-    /// It is not public.
-    pub(super) fn check_literal(&self, url: &Url) -> Result<(), AddressError> {
-        let address = match url.host() {
-            Some(Host::Ipv4(address)) => IpAddr::V4(address),
-            Some(Host::Ipv6(address)) => IpAddr::V6(address),
-            Some(Host::Domain(_)) | None => return Ok(()),
-        };
-        check_public(&address.to_string(), &[address], &self.allowed)
     }
 }
 
@@ -100,13 +104,13 @@ mod tests {
 
     #[test]
     fn an_address_in_place_of_a_name_is_checked_too() {
-        let check = |allowed: &[&str], url: &str| {
-            PublicOnly::new(AllowedHosts::new(allowed), system()).check_literal(&url.parse().unwrap())
-        };
+        let check =
+            |allowed: &[&str], url: &str| Network::Public(AllowedHosts::new(allowed)).check(&url.parse().unwrap());
         assert!(check(&[], "https://93.184.215.14/").is_ok());
         for private in ["http://127.0.0.1:8080/", "http://[::1]/", "http://10.0.0.1/", "http://[::ffff:7f00:1]/"] {
             assert!(check(&[], private).is_err(), "{private}");
         }
         assert!(check(&["127.0.0.1"], "http://127.0.0.1:8080/").is_ok());
+        assert!(Network::Any.check(&"http://10.0.0.1/".parse().unwrap()).is_ok());
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{
     Continuation, ForgeError, MAX_LIST, MAX_LIST_PAGES, MAX_PAGE_ITEMS, MAX_PAGES, ThreadListing, ThreadsPage,
     Unreadable,
-    http::{Answer, Http, Shape},
+    http::{ExpectedJson, ForgeResponse, Http},
 };
 
 /// Items on a page; neither forge gives more.
@@ -170,14 +170,14 @@ pub(super) fn page_of(
 
 /// All items of a list, page by page.
 pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Result<Vec<Value>, ForgeError> {
-    let http = http.within_at_most(MAX_LIST);
+    let http = http.with_memory_limit_unless_set(MAX_LIST);
     let mut items = Vec::new();
     let mut seen = HashSet::new();
     let mut page: u32 = 1;
     loop {
         let number = page.to_string();
         let query = [more, &[("per_page", PER_PAGE_TEXT), ("page", number.as_str())]].concat();
-        let mut answer = http.get(path, &query, Shape::List).await?;
+        let mut answer = http.get(path, &query, ExpectedJson::List).await?;
         let found = take_items(&mut answer)?;
         let next = next_page(&answer, page, found.len())?;
         items.extend(found);
@@ -202,7 +202,7 @@ pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, F
 }
 
 /// The page after this one. Without a word about it in the headers, a full page has one.
-pub(super) fn next_page(answer: &Answer, page: u32, items: usize) -> Result<Option<u32>, ForgeError> {
+pub(super) fn next_page(answer: &ForgeResponse, page: u32, items: usize) -> Result<Option<u32>, ForgeError> {
     match answer.paging.next_page {
         _ if items == 0 => Ok(None),
         Some(next) if next > page => Ok(Some(next)),
@@ -212,7 +212,7 @@ pub(super) fn next_page(answer: &Answer, page: u32, items: usize) -> Result<Opti
     }
 }
 
-pub(super) fn take_items(answer: &mut Answer) -> Result<Vec<Value>, ForgeError> {
+pub(super) fn take_items(answer: &mut ForgeResponse) -> Result<Vec<Value>, ForgeError> {
     match answer.json.take() {
         Value::Array(items) if items.len() > MAX_PAGE_ITEMS => {
             let what = format!("it gives {} items on a page, and was asked for {PER_PAGE}", items.len());

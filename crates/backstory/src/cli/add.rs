@@ -17,6 +17,9 @@ use crate::{
     output::{counted, duration, plain},
 };
 
+/// Projects that a note names.
+const NAMED: usize = 3;
+
 /// Index a git repository: its history, its code and who wrote which line
 ///
 /// It is cloned into the data directory; nothing is ever written to it. 'backstory sync' reads what is new in it later.
@@ -89,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let request = AddRequest { address: address.clone(), name: args.name.clone(), branches, forge };
     let project = client.answer(request).await?.project;
     if args.name.is_none() {
-        tell_copy(session, &address, &project)?;
+        tell_copy(session, &client, &address, &project).await?;
     }
     let (repository, summary) = index(&client, &project).await?;
     let took = begun.elapsed();
@@ -110,29 +113,49 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 /// Says of which configured project a repository on this machine is taken to be a copy, or could be one.
-fn tell_copy(session: &Session, address: &str, project: &str) -> Result<()> {
+async fn tell_copy(session: &Session, client: &Client, address: &str, project: &str) -> Result<()> {
     if !Path::new(address).is_absolute() {
         return Ok(());
     }
-    let mut configured = session.config()?.settings.projects().map(|(_, known)| known);
-    let name = |known: &&str| known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(project));
-    match configured.find(|known| *known == project || name(known)) {
-        Some(known) if known == project => {
+    let configured: Vec<&str> = session.config()?.settings.projects().map(|(_, known)| known).collect();
+    let name = |known: &str| known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(project));
+    let found = match configured.iter().find(|known| **known == project || name(known)) {
+        Some(known) if *known == project => {
             session.terminal.note(format_args!(
                 "this is a copy of {}, which is configured, and is read as that; --name reads it as something else",
                 plain(known)
             ));
+            return Ok(());
         }
-        Some(known) => {
-            let (known, project) = (plain(known), plain(project));
-            session.terminal.note(format_args!(
-                "if this is a copy of {known}, which is configured, end this with Ctrl-C, then 'backstory remove \
-                 {project}' and add it with '--name {known}'"
-            ));
-        }
-        None => {}
-    }
+        Some(known) => vec![*known],
+        // Nothing tells whether it is a copy of one that has no repository yet.
+        None => without_repository(client, &configured, project).await?,
+    };
+    let (known, verb, name) = match found.as_slice() {
+        [] => return Ok(()),
+        [only] => (plain(only), "is", plain(only)),
+        few if few.len() <= NAMED => (plain(&few.join(" or ")), "are", "GROUP/PROJECT".to_owned()),
+        many => (format!("one of {} projects", many.len()), "are", "GROUP/PROJECT".to_owned()),
+    };
+    session.terminal.note(format_args!(
+        "if this is a copy of {known}, which {verb} configured, end this with Ctrl-C, then 'backstory remove {}' and add \
+         it with '--name {name}'",
+        plain(project)
+    ));
     Ok(())
+}
+
+/// Those of the configured projects that have no repository; none if the one that was added is no new one.
+async fn without_repository<'a>(client: &Client, configured: &[&'a str], added: &str) -> Result<Vec<&'a str>> {
+    if configured.is_empty() {
+        return Ok(Vec::new());
+    }
+    let repositories = client.answer(ListRepositories {}).await?;
+    if repositories.iter().any(|repository| repository.project == added && repository.synced_at.is_some()) {
+        return Ok(Vec::new());
+    }
+    let has_one = |known: &&&str| repositories.iter().any(|repository| repository.project == ***known);
+    Ok(configured.iter().filter(|known| !has_one(known)).copied().collect())
 }
 
 /// Puts a repository of this machine on the list, with its usual name and its default branch; the name.

@@ -297,6 +297,8 @@ async fn check_reads(client: &Client, config: &Config, report: &mut Report) {
         Ok(repositories) => {
             let failures = repositories.iter().filter_map(repos::failure_of);
             failures.for_each(|failure| report.warn("repository", failure));
+            let left_out = repositories.iter().flat_map(repos::left_out_of);
+            left_out.for_each(|what| report.warn("repository", what));
         }
         Err(failure) => report.fail("repository", failure),
     }

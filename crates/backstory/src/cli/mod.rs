@@ -201,9 +201,13 @@ pub(crate) fn run() -> ExitCode {
 /// Prints what is wrong with the command line, or the help that it asks for.
 fn refuse(error: &clap::Error) -> u8 {
     let rendered = error.render().to_string();
-    match (error.kind(), rendered.lines().next().and_then(|line| line.strip_prefix("error: "))) {
+    match (error.kind(), rendered.strip_prefix("error: ")) {
         // A sentence of our own that needs no hint at the help.
-        (clap::error::ErrorKind::ValueValidation, Some(sentence)) => Terminal::new().error(sentence),
+        (clap::error::ErrorKind::ValueValidation, Some(text)) => {
+            Terminal::new().error(text.lines().next().unwrap_or_default());
+        }
+        // It repeats the command line.
+        (_, Some(text)) => Terminal::new().error(text.trim_end()),
         // Nothing more can be said if even this cannot be printed.
         _ => drop(error.print()),
     }

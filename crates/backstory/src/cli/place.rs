@@ -209,19 +209,3 @@ fn normal(path: &Path) -> PathBuf {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_and_symbols_stand_behind_the_path() {
-        assert_eq!(split("src/a.rs"), ("src/a.rs", None, None));
-        assert_eq!(split("src/a.rs:12"), ("src/a.rs", Some("12"), None));
-        assert_eq!(split("src/a.rs:12-20"), ("src/a.rs", Some("12-20"), None));
-        assert_eq!(split("src/a.rs#Store::open"), ("src/a.rs", None, Some("Store::open")));
-        assert_eq!(split("a:b/c.rs"), ("a:b/c.rs", None, None));
-        assert_eq!(range(Some("L12-L20")).unwrap(), Some((12, 20)));
-        assert!(range(Some("12-")).is_err());
-    }
-}

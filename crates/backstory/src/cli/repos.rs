@@ -34,11 +34,14 @@ pub(super) fn failure_of(repository: &RepositoryStatus) -> Option<String> {
     failure(&what, repository.failed_at, repository.last_error.as_deref())
 }
 
+/// What was left out of a repository, as sentences.
+pub(super) fn left_out_of(repository: &RepositoryStatus) -> impl Iterator<Item = String> {
+    repository.left_out.iter().map(|what| format!("{}: {}", plain(&repository.project), plain(what)))
+}
+
 /// Says what was left out of a repository.
 pub(super) fn tell_left_out(terminal: &Terminal, repository: &RepositoryStatus) {
-    for what in &repository.left_out {
-        terminal.warning(format_args!("{}: {}", plain(&repository.project), plain(what)));
-    }
+    left_out_of(repository).for_each(|what| terminal.warning(what));
 }
 
 fn branches_of(repository: &RepositoryStatus) -> String {

@@ -92,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open_for_work(session, "sync", before).await?;
     repos::require_projects(session, &client, &projects).await?;
     let only = args.only.iter().map(|part| (*part).into()).collect();
-    let request = SyncRequest { projects, scope: scope(args), only, force: args.force };
+    let request = SyncRequest { projects: projects.clone(), scope: scope(args), only, force: args.force };
     let begin = Box::pin(begin(&client, request));
     let mut summary = task::follow(&client, TaskKind::Sync, begin).await?;
     let coverage = task::coverage(&client).await?;
@@ -102,7 +102,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     session.terminal.line(sentence(&summary))?;
     for repository in client.answer(ListRepositories {}).await? {
-        if args.projects.is_empty() || args.projects.contains(&repository.project) {
+        if projects.is_empty() || projects.contains(&repository.project) {
             repos::tell_left_out(&session.terminal, &repository);
         }
     }

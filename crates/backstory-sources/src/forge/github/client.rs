@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{address, payload};
 use crate::forge::{
     Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
-    http::{Answer, Dialect, Http, Shape, Tuning},
+    http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
     paging::{all, malformed},
 };
 
-pub(crate) const DIALECT: Dialect = Dialect {
+pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
     token_header: "authorization",
     token_prefix: "Bearer ",
     accept: "application/vnd.github+json",
@@ -38,16 +38,12 @@ impl Client {
     /// # Errors
     /// [`ForgeError::Config`] if the address or the token cannot be used.
     pub fn new(settings: &Settings) -> Result<Self, ForgeError> {
-        Self::tuned(settings, Tuning::default())
-    }
-
-    pub(super) fn tuned(settings: &Settings, tuning: Tuning) -> Result<Self, ForgeError> {
         let settings = Settings { base_url: address::api(&settings.base_url), ..settings.clone() };
-        Ok(Self { http: Http::new(&settings, &DIALECT, tuning)? })
+        Ok(Self { http: Http::new(&settings, &CONVENTIONS)? })
     }
 
     pub(crate) async fn current_user(&self) -> Result<Account, ForgeError> {
-        let answer = self.http.get(&["user"], &[], Shape::Object).await?;
+        let answer = self.http.get(&["user"], &[], ExpectedJson::Object).await?;
         let text = |key: &str| answer.json[key].as_str().map(str::to_owned);
         let username = text("login").ok_or_else(|| malformed(&answer.url, "the user has no login"))?;
         let name = text("name").unwrap_or_else(|| username.clone());
@@ -55,7 +51,7 @@ impl Client {
     }
 
     pub(crate) async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
-        let answer = self.http.get(&below(path, &[])?, &[], Shape::Object).await?;
+        let answer = self.http.get(&below(path, &[])?, &[], ExpectedJson::Object).await?;
         match answer.json["full_name"].as_str() {
             // It answers under former names, and whatever the case.
             Some(name) if name != path && is_project_path(name) => {
@@ -76,20 +72,20 @@ impl Client {
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
-    pub(crate) fn within(&self, most: usize) -> Self {
-        Self { http: self.http.within(most) }
+    pub(crate) fn with_memory_limit(&self, most: usize) -> Self {
+        Self { http: self.http.with_memory_limit(most) }
     }
 
-    pub(crate) fn begin_run(&self) {
-        self.http.begin_run();
+    pub(crate) fn reset_downloaded(&self) {
+        self.http.reset_downloaded();
     }
 
     pub(crate) fn metrics(&self) -> RequestMetrics {
         self.http.metrics()
     }
 
-    pub(super) async fn object(&self, project: &str, path: &[&str]) -> Result<Answer, ForgeError> {
-        self.http.get(&below(project, path)?, &[], Shape::Object).await
+    pub(super) async fn object(&self, project: &str, path: &[&str]) -> Result<ForgeResponse, ForgeError> {
+        self.http.get(&below(project, path)?, &[], ExpectedJson::Object).await
     }
 
     pub(super) async fn list(

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::client::{Client, below};
 use crate::forge::{
     Continuation, ForgeError, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
-    http::{Answer, Shape},
+    http::{ExpectedJson, ForgeResponse},
     paging::{
         NumberedPage, PER_PAGE_TEXT, Resume, UpdatedList, Window, listings, next_page, page_of, take_items, window,
     },
@@ -59,14 +59,14 @@ impl List<'_> {
         per_page: &str,
         page: &str,
         etag: Option<&str>,
-    ) -> Result<Answer, ForgeError> {
+    ) -> Result<ForgeResponse, ForgeError> {
         let path = below(self.project, &["issues"])?;
         // Times have whole seconds here.
         let since = since.map(|since| Timestamp::from_second(since.as_second()).unwrap_or(since).to_string());
         let mut query =
             vec![("state", "all"), ("sort", "updated"), ("direction", "asc"), ("per_page", per_page), ("page", page)];
         query.extend(since.as_deref().map(|since| ("since", since)));
-        self.client.http.get_unless(etag, &path, &query, Shape::List).await
+        self.client.http.get_if_changed(etag, &path, &query, ExpectedJson::List).await
     }
 }
 
@@ -85,7 +85,7 @@ impl UpdatedList for List<'_> {
         let items = take_items(&mut answer)?;
         let more = next_page(&answer, page, items.len())?.is_some();
         let (items, unreadable) = listings(items, listing);
-        let Answer { time, etag, hash, .. } = answer;
+        let ForgeResponse { time, etag, hash, .. } = answer;
         Ok(NumberedPage { items, unreadable, more, total: None, time, etag, hash })
     }
 }

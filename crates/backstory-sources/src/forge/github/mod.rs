@@ -10,7 +10,7 @@ mod position;
 mod timeline;
 
 pub(super) use address::web_url;
+pub(super) use client::CONVENTIONS;
 pub use client::Client;
-pub(super) use client::DIALECT;
 pub(super) use details::has_listed;
 pub(super) use parse::{is_person_key, origin_of_project, read};

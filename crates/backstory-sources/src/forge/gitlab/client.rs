@@ -14,11 +14,11 @@ use serde_json::Value;
 use super::payload;
 use crate::forge::{
     Account, ForgeError, Listed, Payload, RequestMetrics, Settings,
-    http::{Answer, Dialect, Http, Shape, Tuning},
+    http::{ApiConventions, ExpectedJson, ForgeResponse, Http},
     paging::{all, malformed, optional},
 };
 
-pub(crate) const DIALECT: Dialect = Dialect {
+pub(crate) const CONVENTIONS: ApiConventions = ApiConventions {
     token_header: "private-token",
     token_prefix: "",
     accept: "application/json",
@@ -46,11 +46,7 @@ impl Client {
     /// # Errors
     /// [`ForgeError::Config`] if the address or the token cannot be used.
     pub fn new(settings: &Settings) -> Result<Self, ForgeError> {
-        Self::tuned(settings, Tuning::default())
-    }
-
-    pub(super) fn tuned(settings: &Settings, tuning: Tuning) -> Result<Self, ForgeError> {
-        let http = Http::new(settings, &DIALECT, tuning)?;
+        let http = Http::new(settings, &CONVENTIONS)?;
         let (keyset_offered, confidential) = (Arc::new(AtomicBool::new(true)), settings.confidential);
         Ok(Self { http, keyset_offered, confidential })
     }
@@ -60,7 +56,7 @@ impl Client {
     /// # Errors
     /// [`ForgeError::Unauthorized`] without a valid token, and as every request may fail.
     pub async fn current_user(&self) -> Result<Account, ForgeError> {
-        let answer = self.get(&["user"], &[], Shape::Object).await?;
+        let answer = self.get(&["user"], &[], ExpectedJson::Object).await?;
         let text = |key: &str| answer.json[key].as_str().map(str::to_owned);
         let username = text("username").ok_or_else(|| malformed(&answer.url, "the user has no username"))?;
         let name = text("name").unwrap_or_else(|| username.clone());
@@ -72,7 +68,7 @@ impl Client {
     /// # Errors
     /// As every request may fail.
     pub async fn project(&self, path: &str) -> Result<Payload, ForgeError> {
-        let answer = self.get(&["projects", path], &[], Shape::Object).await?;
+        let answer = self.get(&["projects", path], &[], ExpectedJson::Object).await?;
         match answer.json["path_with_namespace"].as_str() {
             // It answers under former paths, and whatever the case.
             Some(name) if name != path && is_project_path(name) => {
@@ -101,12 +97,12 @@ impl Client {
     }
 
     /// The same client, whose answers may together take about so many bytes of memory.
-    pub(crate) fn within(&self, most: usize) -> Self {
-        Self { http: self.http.within(most), ..self.clone() }
+    pub(crate) fn with_memory_limit(&self, most: usize) -> Self {
+        Self { http: self.http.with_memory_limit(most), ..self.clone() }
     }
 
-    pub(crate) fn begin_run(&self) {
-        self.http.begin_run();
+    pub(crate) fn reset_downloaded(&self) {
+        self.http.reset_downloaded();
     }
 
     /// What the client did so far.
@@ -114,8 +110,13 @@ impl Client {
         self.http.metrics()
     }
 
-    pub(super) async fn get(&self, path: &[&str], query: &[(&str, &str)], shape: Shape) -> Result<Answer, ForgeError> {
-        self.http.get(&below_api(path), query, shape).await
+    pub(super) async fn get(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        expected: ExpectedJson,
+    ) -> Result<ForgeResponse, ForgeError> {
+        self.http.get(&below_api(path), query, expected).await
     }
 
     /// All items of a list, page by page.
@@ -129,7 +130,7 @@ impl Client {
     }
 
     pub(super) async fn optional_object(&self, path: &[&str]) -> Result<Value, ForgeError> {
-        optional(self.get(path, &[], Shape::Object).await.map(|answer| answer.json))
+        optional(self.get(path, &[], ExpectedJson::Object).await.map(|answer| answer.json))
     }
 
     /// Whether confidential issues and internal notes are read.

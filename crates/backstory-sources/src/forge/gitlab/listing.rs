@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::client::Client;
 use crate::forge::{
     Continuation, ForgeError, MAX_PAGES, PageStart, ThreadKind, ThreadListing, ThreadsPage, Unreadable,
-    http::{Answer, Shape},
+    http::{ExpectedJson, ForgeResponse},
     paging::{
         NumberedPage, PER_PAGE_TEXT, Resume, Seen, UpdatedList, Window, listings, malformed, next_page, page_of,
         take_items, too_many_pages, window,
@@ -118,7 +118,12 @@ impl List<'_> {
         self.ask(since, "1", &[("page", "1")]).await.ok()?.paging.total
     }
 
-    async fn ask(self, since: Option<Timestamp>, per_page: &str, more: &[(&str, &str)]) -> Result<Answer, ForgeError> {
+    async fn ask(
+        self,
+        since: Option<Timestamp>,
+        per_page: &str,
+        more: &[(&str, &str)],
+    ) -> Result<ForgeResponse, ForgeError> {
         let kind = match self.kind {
             ThreadKind::Issue => "issues",
             ThreadKind::MergeRequest => "merge_requests",
@@ -134,7 +139,7 @@ impl List<'_> {
         ];
         query.extend(since.as_deref().map(|since| ("updated_after", since)));
         query.extend(more);
-        self.client.get(&["projects", self.project, kind], &query, Shape::List).await
+        self.client.get(&["projects", self.project, kind], &query, ExpectedJson::List).await
     }
 }
 
@@ -153,7 +158,7 @@ impl UpdatedList for List<'_> {
         let items = take_items(&mut answer)?;
         let more = next_page(&answer, page, items.len())?.is_some();
         let (items, unreadable) = listings(items, |item| listing(self.kind, item));
-        let Answer { paging, time, hash, .. } = answer;
+        let ForgeResponse { paging, time, hash, .. } = answer;
         Ok(NumberedPage { items, unreadable, more, total: paging.total, time, etag: None, hash })
     }
 }

@@ -8,7 +8,7 @@ mod payload;
 mod position;
 mod system_note;
 
+pub(super) use client::CONVENTIONS;
 pub use client::Client;
-pub(super) use client::DIALECT;
 pub(super) use details::has_listed;
 pub(super) use parse::{origin_of_project, read};

@@ -294,9 +294,9 @@ async fn answers_about_one_issue_are_bounded_together_and_lists_by_their_pages()
     });
     let settings = Settings { requests_per_second: 0, retries: 0, ..Settings::new(stub.url.clone(), None) };
     let client = Client::new(&settings).unwrap();
-    let error = client.within(100_000).details(PROJECT, &issue(&json!(0))).await.unwrap_err();
+    let error = client.with_memory_limit(100_000).details(PROJECT, &issue(&json!(0))).await.unwrap_err();
     assert!(matches!(error, ForgeError::TooLarge { .. }), "{error}");
-    client.within(1 << 20).details(PROJECT, &issue(&json!(0))).await.unwrap();
+    client.with_memory_limit(1 << 20).details(PROJECT, &issue(&json!(0))).await.unwrap();
     // Each page is another one, and none is the last.
     let stub = Stub::serve(|asked| {
         let page: u64 = asked.query("page").map_or(1, |page| page.parse().unwrap());
