@@ -72,8 +72,8 @@ fn requests(use_case: &str) -> Vec<Value> {
         "compare-snapshots" => vec![json!({ "from": "0000", "to": "0000", "limit": 20 })],
         "context" => {
             let about = |about: Value| json!({ "about": about, "tokens": 8000, "diffs": true, "tests": true });
-            let hidden = json!({ "target": { "target": { "node": HIDDEN }, "rev": null } });
-            vec![about(json!({ "query": QUESTION })), about(hidden)]
+            let target = |node: &str| about(json!({ "target": { "target": { "node": node } } }));
+            vec![about(json!({ "query": QUESTION })), target(HIDDEN), target(PUBLIC)]
         }
         "central-files" => vec![json!({ "project": "acme/shop", "limit": 20 })],
         "create-chat" => vec![shop],
@@ -234,7 +234,7 @@ async fn no_answer_without_the_scope_tells_anything() {
             }
         }
     }
-    for name in ["evaluate", "trace"] {
+    for name in ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "trace"] {
         assert!(telling.contains(name), "{name} tells nothing to who may see it; {telling:?} do");
     }
 

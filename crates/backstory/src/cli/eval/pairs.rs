@@ -50,9 +50,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let mut questions = Vec::with_capacity(total);
     for (done, pair) in pairs.into_iter().enumerate() {
         progress.show(&Step { phase: "pairs", done: done as u64, total: Some(total as u64), note: None });
-        let before = ask(&client, args, &pair.question, &[]).await?;
-        let after = ask(&client, args, &pair.question, &pair.evidence).await?;
-        let Pair { kind, question, .. } = pair;
+        let Pair { kind, question, evidence } = pair;
+        let before = ask(&client, args, &question, vec![]).await?;
+        let after = ask(&client, args, &question, evidence).await?;
         questions.push(AskedTwice { kind, question, before, after });
     }
     progress.clear();
@@ -69,10 +69,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     tell(session, &printed)
 }
 
-async fn ask(client: &Client, args: &Args, question: &str, left_out: &[String]) -> Result<Verdict> {
-    let filter = Filter { project: args.project.clone(), exclude: left_out.to_vec(), ..Filter::default() };
-    let request = AskRequest { question: question.to_owned(), before: None, filter, model: false };
-    let answer = client.answer(request).await?;
+async fn ask(client: &Client, args: &Args, question: &str, exclude: Vec<String>) -> Result<Verdict> {
+    let filter = Filter { project: args.project.clone(), exclude, ..Filter::default() };
+    let answer =
+        client.answer(AskRequest { question: question.to_owned(), before: None, filter, model: false }).await?;
     Ok(Verdict { refused: !answer.answered, confidence: f64::from(answer.confidence) })
 }
 
