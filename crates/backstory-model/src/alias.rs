@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    digest::{hex, sha256},
+    digest::sha256,
     entity::ItemKind,
     people::{full_name, noreply},
 };
@@ -64,7 +64,7 @@ pub fn hash_of(key: &[u8], username: &str) -> String {
         *byte = *of_key;
     }
     let mixed = |with: u8, text: &[u8]| sha256(&[&block.map(|byte| byte ^ with), text].concat());
-    hex(&mixed(0x5c, &mixed(0x36, username.to_lowercase().as_bytes())))
+    hex::encode(mixed(0x5c, &mixed(0x36, username.to_lowercase().as_bytes())))
 }
 
 /// The alias for a hash.
