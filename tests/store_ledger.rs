@@ -47,7 +47,7 @@ fn creates_the_file_and_applies_migrations_once() {
     assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
 }
 
-/// Ledgers of every schema version that is read, packed. Both items, the cursor and the run stand in each of them.
+/// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
 const LEDGERS: [(i64, &[u8]); 3] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),

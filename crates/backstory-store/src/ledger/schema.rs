@@ -9,12 +9,13 @@ const OLDEST: i64 = 7;
 
 /// Statements that make a ledger of version [`OLDEST`], then those that lead from each version to the next.
 ///
-/// The first are the text that SQLite keeps of ledgers of that version, with columns where it put them when they were added,
-/// so that every ledger has the same schema, whichever version wrote it.
+/// The first are the text that SQLite keeps in ledgers of that version, with its comments, and with columns where SQLite put
+/// them when they were added: every ledger has the same schema to the byte, whichever version wrote it.
+// check-words: off
 const MIGRATIONS: &[&str] = &["
     -- One row for every object a forge has, or had. The newest payload only; NULL once the object is gone.
     -- seq grows with every change, so 'what changed since' is a range, and the table is the log.
-    -- secrets: how many of which kind were replaced in the payload, as JSON; NULL for none. confidential: what only some
+    -- secrets: how many of each kind were replaced in the payload, as JSON; NULL for none. confidential: what only some
     -- may see; of a person, that nothing open names them.
     CREATE TABLE items (
         id          INTEGER PRIMARY KEY,
@@ -233,6 +234,7 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (project, source)
     ) STRICT, WITHOUT ROWID;
 "];
+// check-words: on
 
 /// Newest schema version this program knows.
 const VERSION: i64 = OLDEST + MIGRATIONS.len() as i64 - 1;
