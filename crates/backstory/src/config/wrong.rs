@@ -30,7 +30,7 @@ impl Source<'_> {
     }
 
     /// The failure for what the parser could not take, as the parser shows it: with the line, but without a value that
-    /// stands behind what is wrong and may be a secret.
+    /// follows what is wrong, since it may be a secret.
     pub(super) fn unparsed(self, mut error: toml::de::Error) -> Failure {
         let at = error.span().unwrap_or(0..0);
         let hint = if self.text.get(at.clone()) == Some("[forge]") {
