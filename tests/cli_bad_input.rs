@@ -88,7 +88,7 @@ fn unusable_data_directories_are_reported() {
 }
 
 #[test]
-fn ledger_of_a_newer_version_is_left_alone() {
+fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let ledger = sandbox.data().join("ledger.sqlite");
@@ -98,6 +98,10 @@ fn ledger_of_a_newer_version_is_left_alone() {
     fs::write(&ledger, &bytes).unwrap();
     expect!["the ledger has schema version 99, this backstory knows versions up to 9; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
     expect!["the ledger has schema version 99, this backstory knows versions up to 9; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    assert_eq!(fs::read(&ledger).unwrap(), bytes);
+    bytes[60..64].copy_from_slice(&6u32.to_be_bytes());
+    fs::write(&ledger, &bytes).unwrap();
+    expect!["the ledger has schema version 6, this backstory knows versions from 7 on; delete the data directory and run 'backstory sync', or open it once with the version of backstory before this one"].assert_eq(sandbox.run(&["stats"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
 }
 

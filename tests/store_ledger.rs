@@ -1,6 +1,9 @@
 //! The ledger through its public surface.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Sight};
 use backstory_store::ledger::{
@@ -44,16 +47,62 @@ fn creates_the_file_and_applies_migrations_once() {
     assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
 }
 
+/// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
+const LEDGERS: [(i64, &[u8]); 3] = [
+    (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
+    (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
+    (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
+];
+
+/// The version of a ledger's schema, and the text of all that is in it.
+fn schema(path: &Path) -> (i64, Vec<(String, Option<String>)>) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let mut statement = connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    (version, rows.map(Result::unwrap).collect())
+}
+
 #[test]
-fn refuses_a_schema_of_a_newer_program() {
+fn ledgers_of_earlier_versions_keep_their_rows_and_get_the_schema_of_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let new = directory.path().join("new.sqlite");
+    drop(Ledger::open(&new).unwrap());
+    for (version, packed) in LEDGERS {
+        let path = directory.path().join(format!("{version}.sqlite"));
+        std::fs::write(&path, zstd::decode_all(packed).unwrap()).unwrap();
+        assert_eq!(schema(&path).0, version);
+        let ledger = Ledger::open(&path).unwrap();
+        assert_eq!(schema(&path), schema(&new), "from {version}");
+
+        assert_eq!(ledger.check().unwrap(), Vec::<String>::new(), "from {version}");
+        assert_eq!(ledger.last_seq().unwrap(), 2, "from {version}");
+        let kept = ledger.item("acme/shop", ItemKind::Issue, "#1").unwrap().unwrap();
+        assert_eq!(kept.payload.as_deref(), Some(br#"{"title":"kept"}"#.as_slice()), "from {version}");
+        assert_eq!(ledger.item("acme/shop", ItemKind::Issue, "#2").unwrap(), None, "from {version}");
+        assert!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap().is_some(), "from {version}");
+        assert_eq!(ledger.runs(9).unwrap().len(), 1, "from {version}");
+        assert_eq!(ledger.quarantine(9).unwrap().0, u64::from(version > 7));
+        assert_eq!(ledger.failures().unwrap().len(), usize::from(version > 8));
+    }
+}
+
+#[test]
+fn refuses_schemas_of_programs_that_are_newer_or_too_old() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ledger.sqlite");
     drop(Ledger::open(&path).unwrap());
-    // user_version is the four bytes at offset 60 of the header.
-    let mut bytes = std::fs::read(&path).unwrap();
-    bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
-    std::fs::write(&path, bytes).unwrap();
-    assert!(matches!(Ledger::open(&path), Err(LedgerError::Newer { found: 99, .. })));
+    let (newest, _) = schema(&path);
+    for version in [-1, 1, 6, newest + 1, 99] {
+        rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+        let error = Ledger::open(&path).err().unwrap();
+        let is_named = match error {
+            LedgerError::Newer { found, known } => version > newest && (found, known) == (version, newest),
+            LedgerError::Outdated { found, oldest: 7 } => version < 7 && found == version,
+            _ => false,
+        };
+        assert!(is_named, "{error}");
+    }
 }
 
 #[test]

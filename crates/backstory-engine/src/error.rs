@@ -100,7 +100,10 @@ impl From<LedgerError> for Error {
             LedgerError::Backup { .. } => ErrorKind::Configuration,
             LedgerError::Quarantine { .. } => ErrorKind::Upstream,
             LedgerError::Lacking { .. } => ErrorKind::Lacking,
-            LedgerError::Damaged { .. } | LedgerError::Sqlite(_) | LedgerError::Payload { .. } => ErrorKind::Internal,
+            LedgerError::Outdated { .. }
+            | LedgerError::Damaged { .. }
+            | LedgerError::Sqlite(_)
+            | LedgerError::Payload { .. } => ErrorKind::Internal,
         };
         Self::new(kind, error.to_string())
     }

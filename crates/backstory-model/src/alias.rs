@@ -9,10 +9,10 @@ mod text;
 
 use std::collections::BTreeMap;
 
+use ring::hmac;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    digest::{hex, sha256},
     entity::ItemKind,
     people::{full_name, noreply},
 };
@@ -26,8 +26,6 @@ const HOST: &str = "users.noreply.forgotten";
 const DIGITS: usize = 8;
 /// Characters of the shortest word of a name that is looked for among the words of a diff.
 const SHORTEST_WORD: usize = 3;
-/// Block of SHA-256, in bytes.
-const BLOCK: usize = 64;
 /// Longest user name, name or address that is looked for, in bytes.
 const LONGEST: usize = 255;
 /// Where user names stand alone: who wrote what an answer cites, and those who approved a merge request. Any other text may
@@ -64,12 +62,8 @@ impl PersonNames {
 
 /// HMAC-SHA-256 of a user name or address in lower case, 64 hex digits.
 pub fn hash_of(key: &[u8], username: &str) -> String {
-    let mut block = [0; BLOCK];
-    for (byte, of_key) in block.iter_mut().zip(key) {
-        *byte = *of_key;
-    }
-    let mixed = |with: u8, text: &[u8]| sha256(&[&block.map(|byte| byte ^ with), text].concat());
-    hex(&mixed(0x5c, &mixed(0x36, username.to_lowercase().as_bytes())))
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key);
+    hex::encode(hmac::sign(&key, username.to_lowercase().as_bytes()))
 }
 
 /// The alias for a hash.
@@ -97,7 +91,7 @@ fn is_long(word: &str) -> bool {
 }
 
 impl Aliases {
-    /// Those for these hashes, made with a key of at most 64 bytes.
+    /// Those for these hashes, made with a key.
     pub fn new(key: Vec<u8>, by_hash: BTreeMap<String, String>) -> Self {
         Self { key, by_hash }
     }
@@ -270,6 +264,11 @@ mod tests {
         assert_eq!(
             hash_of(b"Jefe", "what do ya want for nothing?"),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+        // A key as ledgers have it.
+        assert_eq!(
+            hash_of(&[7; 32], "\u{c4}rne@example.com"),
+            "d1a49ad01b4036799d672f4c0431abc62ee40ebd1914907fe931f931b6b89426"
         );
     }
 

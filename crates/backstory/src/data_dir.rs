@@ -35,8 +35,6 @@ pub(crate) const SERVE: &str = "serve";
 pub(crate) const UP: &str = "up";
 /// What every server's address begins with.
 pub(crate) const SCHEME: &str = "http://";
-/// Where random bytes come from.
-const RANDOM: &str = "/dev/urandom";
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
@@ -90,8 +88,8 @@ pub(crate) struct OwnSecret(String);
 impl OwnSecret {
     fn new() -> io::Result<Self> {
         let mut random = [0; SECRET_BYTES];
-        File::open(RANDOM)?.read_exact(&mut random)?;
-        Ok(Self(random.iter().map(|byte| format!("{byte:02x}")).collect()))
+        getrandom::fill(&mut random)?;
+        Ok(Self(hex::encode(random)))
     }
 
     pub(crate) fn expose(&self) -> &str {

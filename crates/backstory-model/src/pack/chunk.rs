@@ -188,7 +188,7 @@ pub fn chunk_id(repository: &str, commit: Option<&str>, source: &str, index: u32
         bytes.extend_from_slice(part.as_bytes());
         bytes.push(0);
     }
-    sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(sha256(&bytes))
 }
 
 #[cfg(test)]

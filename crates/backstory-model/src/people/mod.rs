@@ -339,6 +339,6 @@ fn nameless_id(name: &str, email: &str) -> String {
         }
     }
     let digest = Sha256::digest(if email.is_empty() { name } else { email }.as_bytes());
-    let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{hex}", if slug.is_empty() { "unknown" } else { slug.trim_end_matches('-') })
+    let slug = if slug.is_empty() { "unknown" } else { slug.trim_end_matches('-') };
+    format!("{slug}-{}", hex::encode(&digest[..4]))
 }

@@ -99,7 +99,7 @@ fn is_signed(secret: &str, headers: &HeaderMap, body: &[u8]) -> bool {
 }
 
 fn signature(headers: &HeaderMap) -> Option<Vec<u8>> {
-    bytes_of_hex(header(headers, "x-hub-signature-256")?.strip_prefix("sha256=")?)
+    hex::decode(header(headers, "x-hub-signature-256")?.strip_prefix("sha256=")?).ok()
 }
 
 /// GitLab: HMAC-SHA256 of id, time and body. Several signatures may stand there while the key is being changed.
@@ -127,12 +127,6 @@ fn signed_now(headers: &HeaderMap, now: Timestamp) -> Option<(&str, &str, &str)>
 fn is_same(expected: &str, shown: &str) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, expected.as_bytes());
     hmac::verify(&key, expected.as_bytes(), hmac::sign(&key, shown.as_bytes()).as_ref()).is_ok()
-}
-
-fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
 /// Reads what a webhook is about.

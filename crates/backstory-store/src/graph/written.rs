@@ -88,8 +88,7 @@ impl Facts {
         self.text(&graph, "method", &format!("model:{}", of.model.name));
         let prompt = Literal::new_typed_literal(of.model.prompt.to_string(), xsd::INTEGER);
         self.add(&graph, property("promptVersion"), prompt);
-        let hash: String = of.input.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.text(&graph, "inputHash", &hash);
+        self.text(&graph, "inputHash", &hex::encode(of.input));
         let created = NamedNode::new_unchecked(format!("{}created", quads::DCTERMS));
         self.add(&graph, created, Literal::new_typed_literal(of.written_at.to_string(), xsd::DATE_TIME));
     }

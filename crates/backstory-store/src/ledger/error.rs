@@ -18,6 +18,17 @@ pub enum LedgerError {
         /// Newest version this program knows.
         known: i64,
     },
+    /// The file was written by a backstory that is too old.
+    #[error(
+        "the ledger has schema version {found}, this backstory knows versions from {oldest} on; delete the data \
+         directory and run 'backstory sync', or open it once with the version of backstory before this one"
+    )]
+    Outdated {
+        /// Version of the file.
+        found: i64,
+        /// Oldest version this program knows.
+        oldest: i64,
+    },
     /// The file is no ledger, or no longer one.
     #[error(
         "{path} is not a ledger or is damaged ({reason}); restore it from a backup, or move it away together with the \

@@ -69,7 +69,7 @@ impl Ledger {
     /// Opens the file, creates it if it is absent, and brings its schema up to date.
     ///
     /// # Errors
-    /// The file cannot be opened, is no ledger, or was written by a newer backstory.
+    /// The file cannot be opened, is no ledger, or was written by a backstory that is newer or too old.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let open = |alone: bool| {
             let connection = Connection::open(path)?;

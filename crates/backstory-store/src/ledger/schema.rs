@@ -1,13 +1,22 @@
-//! Schema of the ledger: one migration for each version, applied in order.
+//! Schema of the ledger: the oldest one that is read, and one migration for each version after it.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::LedgerError;
 
-/// Statements that take version `i` to version `i + 1`.
+/// Oldest schema version that is read.
+const OLDEST: i64 = 7;
+
+/// Statements that make a ledger of version [`OLDEST`], then those that lead from each version to the next.
+///
+/// The first are the text that SQLite keeps in ledgers of that version, with its comments, and with columns where SQLite put
+/// them when they were added: every ledger has the same schema to the byte, whichever version wrote it.
+// check-words: off
 const MIGRATIONS: &[&str] = &["
     -- One row for every object a forge has, or had. The newest payload only; NULL once the object is gone.
     -- seq grows with every change, so 'what changed since' is a range, and the table is the log.
+    -- secrets: how many of each kind were replaced in the payload, as JSON; NULL for none. confidential: what only some
+    -- may see; of a person, that nothing open names them.
     CREATE TABLE items (
         id          INTEGER PRIMARY KEY,
         project     TEXT    NOT NULL,              -- full path; '' for people, who belong to no project
@@ -18,22 +27,20 @@ const MIGRATIONS: &[&str] = &["
         updated_at  INTEGER,                       -- as the forge tells, ms since 1970
         fetched_at  INTEGER NOT NULL,              -- by the forge's clock, ms since 1970
         hash        BLOB    NOT NULL,              -- SHA-256 of the payload
-        redactions  INTEGER NOT NULL,              -- secrets that were replaced in the payload
-        payload     BLOB,                          -- JSON, zstd
+        payload     BLOB, secrets TEXT, confidential INTEGER NOT NULL DEFAULT 0,                          -- JSON, zstd
         UNIQUE (project, kind, key)
     ) STRICT;
     -- Queries name this index: without statistics the planner prefers the unique one, which reads a whole project.
     CREATE INDEX items_thread ON items (project, thread) WHERE thread IS NOT NULL;
-
     -- How far each list has been read. Committed with the page that it stands for.
+    -- etag: what named the list when it was last read from here and had nothing new.
     CREATE TABLE cursors (
         project    TEXT    NOT NULL,
         resource   TEXT    NOT NULL,               -- issue or merge_request
         updated_at INTEGER NOT NULL,               -- ms since 1970
-        id         INTEGER NOT NULL,               -- the forge's id, which orders equal times
+        id         INTEGER NOT NULL, etag TEXT,               -- the forge's id, which orders equal times
         PRIMARY KEY (project, resource)
     ) STRICT, WITHOUT ROWID;
-
     CREATE TABLE sync_runs (
         id          INTEGER PRIMARY KEY,
         command     TEXT    NOT NULL,
@@ -43,8 +50,8 @@ const MIGRATIONS: &[&str] = &["
         error       TEXT,
         summary     TEXT    NOT NULL DEFAULT '{}'  -- counts, as JSON
     ) STRICT;
-", "
     -- Repositories that are indexed.
+    -- forge: which one has the project, as JSON: kind and address; NULL for one that only its repository tells about.
     CREATE TABLE repositories (
         project   TEXT    PRIMARY KEY,             -- full path
         address   TEXT    NOT NULL,                -- path or URL, without credentials
@@ -53,8 +60,7 @@ const MIGRATIONS: &[&str] = &["
         synced_at INTEGER,                         -- when it was last indexed to the end
         indexed   TEXT    NOT NULL,                -- JSON: tip by branch
         rewritten TEXT    NOT NULL                 -- JSON: commits that no branch reaches any more
-    ) STRICT;
-
+    , forge TEXT) STRICT;
     -- Where the lines of the files at the head of each indexed branch come from; computed from the clone.
     CREATE TABLE lineage (
         project TEXT    NOT NULL,
@@ -86,13 +92,13 @@ const MIGRATIONS: &[&str] = &["
         state   BLOB NOT NULL,                     -- JSON, zstd
         PRIMARY KEY (project, name)
     ) STRICT, WITHOUT ROWID;
-", "
     -- Conversations and what was said in them, secrets replaced. No part of the log: nothing is made from them.
+    -- confidential: somebody asked who sees what is confidential, while there was any.
     CREATE TABLE chats (
         id         INTEGER PRIMARY KEY,
         project    TEXT,                           -- what it is narrowed to
         created_at INTEGER NOT NULL                -- ms since 1970
-    ) STRICT;
+    , confidential INTEGER NOT NULL DEFAULT 0) STRICT;
     CREATE TABLE messages (
         chat       INTEGER NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
         number     INTEGER NOT NULL,               -- from 1
@@ -102,7 +108,6 @@ const MIGRATIONS: &[&str] = &["
         created_at INTEGER NOT NULL,               -- ms since 1970
         PRIMARY KEY (chat, number)
     ) STRICT, WITHOUT ROWID;
-
     -- What a language model wrote, kept as long as what it was asked stays the same.
     CREATE TABLE written (
         kind       TEXT    NOT NULL,               -- what it is: summary
@@ -120,6 +125,7 @@ const MIGRATIONS: &[&str] = &["
         tokens INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     -- States of the index that were reached, so that a context pack can name what it was made from.
+    -- confidential: something confidential is in it.
     CREATE TABLE index_snapshots (
         id         TEXT    PRIMARY KEY,            -- told by what it holds
         created_at INTEGER NOT NULL,               -- ms since 1970
@@ -131,13 +137,7 @@ const MIGRATIONS: &[&str] = &["
         pinned     INTEGER NOT NULL,               -- 1: kept until it is unpinned
         last_error TEXT,
         contents   BLOB    NOT NULL                -- ids of documents and 8 bytes of each one's hash, zstd
-    ) STRICT;
-", "
-    -- What named a list when it was last read from its cursor and had nothing new.
-    ALTER TABLE cursors ADD COLUMN etag TEXT;
-    -- Which forge has the project, as JSON: kind and address; NULL for one that only its repository tells about.
-    ALTER TABLE repositories ADD COLUMN forge TEXT;
-", "
+    , confidential INTEGER NOT NULL DEFAULT 0) STRICT;
     -- What is to be done in the background, and what was.
     CREATE TABLE jobs (
         id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -157,10 +157,11 @@ const MIGRATIONS: &[&str] = &["
     CREATE UNIQUE INDEX jobs_queued ON jobs (kind, project, subject) WHERE status = 'queued';
     CREATE INDEX jobs_of_project ON jobs (project, kind);
     -- When each project was last read to the end: when that began.
+    -- confidential: whether confidential issues and internal notes were read then.
     CREATE TABLE synced (
         project TEXT    PRIMARY KEY,
         at      INTEGER NOT NULL                   -- ms since 1970; 0: never
-    ) STRICT, WITHOUT ROWID;
+    , confidential INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
     -- Webhooks that were received, so that one that is delivered again does nothing.
     CREATE TABLE deliveries (
         forge       TEXT    NOT NULL,              -- its address
@@ -169,9 +170,6 @@ const MIGRATIONS: &[&str] = &["
         received_at INTEGER NOT NULL,              -- ms since 1970
         PRIMARY KEY (forge, id)
     ) STRICT, WITHOUT ROWID;
-    -- How many secrets of which kind were replaced in a payload, as JSON; NULL for none. It was a number before.
-    ALTER TABLE items ADD COLUMN secrets TEXT;
-    ALTER TABLE items DROP COLUMN redactions;
     -- What somebody wanted forgotten: it is not taken in again.
     CREATE TABLE forgotten (
         kind    TEXT    NOT NULL CHECK (kind IN ('thread', 'project', 'person')),
@@ -181,25 +179,13 @@ const MIGRATIONS: &[&str] = &["
         reason  TEXT,
         PRIMARY KEY (kind, subject)
     ) STRICT, WITHOUT ROWID;
-    -- What was forgotten or taken off that list, without any of its content.
-    CREATE TABLE audit (
-        id       INTEGER PRIMARY KEY AUTOINCREMENT,
-        at       INTEGER NOT NULL,                 -- ms since 1970
-        action   TEXT    NOT NULL CHECK (action IN ('forget', 'undo')),
-        kind     TEXT    NOT NULL,
-        subject  TEXT    NOT NULL,                 -- as in forgotten; of a person the alias
-        reason   TEXT,
-        counts   TEXT    NOT NULL DEFAULT '{}',    -- JSON: how much was removed where
-        verified INTEGER                           -- 1: nothing was found any more; 0: something was; NULL: not looked
-    ) STRICT;
     -- The key of the hashes of people.
     CREATE TABLE hash_key (
         id    INTEGER PRIMARY KEY CHECK (id = 1),
         value BLOB    NOT NULL
     ) STRICT;
-", "
-    -- The record tells of what is not kept any more too.
-    ALTER TABLE audit RENAME TO old_audit;
+    -- What was forgotten, taken off that list or not kept any more, without any of its content.
+    -- confidential: of something confidential.
     CREATE TABLE audit (
         id       INTEGER PRIMARY KEY AUTOINCREMENT,
         at       INTEGER NOT NULL,                 -- ms since 1970
@@ -209,9 +195,7 @@ const MIGRATIONS: &[&str] = &["
         reason   TEXT,
         counts   TEXT    NOT NULL DEFAULT '{}',    -- JSON: how much was removed where
         verified INTEGER                           -- 1: nothing was found any more; 0: something was; NULL: not looked
-    ) STRICT;
-    INSERT INTO audit SELECT id, at, action, kind, subject, reason, counts, verified FROM old_audit;
-    DROP TABLE old_audit;
+    , confidential INTEGER NOT NULL DEFAULT 0) STRICT;
     -- Closed issues and merge requests for which there is no room: enough to tell when there is again.
     CREATE TABLE retired (
         project    TEXT    NOT NULL,
@@ -220,18 +204,7 @@ const MIGRATIONS: &[&str] = &["
         bytes      INTEGER NOT NULL,               -- of its payloads, unpacked
         PRIMARY KEY (project, thread)
     ) STRICT, WITHOUT ROWID;
-", "
-    -- What only some may see. Of a person: that nothing open names them.
-    ALTER TABLE items ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX items_confidential ON items (project, key) WHERE confidential;
-    -- A conversation in which somebody asked who sees what is confidential, while there was any.
-    ALTER TABLE chats ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
-    -- A record of something confidential.
-    ALTER TABLE audit ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
-    -- A state that has something confidential in it.
-    ALTER TABLE index_snapshots ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
-    -- Whether confidential issues and internal notes were read then.
-    ALTER TABLE synced ADD COLUMN confidential INTEGER NOT NULL DEFAULT 0;
 ", "
     -- What a forge sent and cannot be read. The payload is not kept; the last one that could be is in items.
     CREATE TABLE quarantine (
@@ -261,83 +234,26 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (project, source)
     ) STRICT, WITHOUT ROWID;
 "];
+// check-words: on
 
 /// Newest schema version this program knows.
-pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+const VERSION: i64 = OLDEST + MIGRATIONS.len() as i64 - 1;
 
-/// Brings the database to [`VERSION`]; refuses one that is newer.
+/// Brings the database to [`VERSION`]; refuses one that is newer, or older than [`OLDEST`].
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     // IMMEDIATE: two processes that open a new ledger at once migrate one after the other.
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found > VERSION {
-        return Err(LedgerError::Newer { found, known: VERSION });
+    match found {
+        // A new ledger has version 0.
+        0 | OLDEST..=VERSION => {}
+        ..OLDEST => return Err(LedgerError::Outdated { found, oldest: OLDEST }),
+        _ => return Err(LedgerError::Newer { found, known: VERSION }),
     }
-    for (version, statements) in (1..).zip(MIGRATIONS).skip(usize::try_from(found).unwrap_or(0)) {
+    for (version, statements) in (OLDEST..).zip(MIGRATIONS).filter(|(version, _)| *version > found) {
         tx.execute_batch(statements)?;
         tx.pragma_update(None, "user_version", version)?;
     }
     tx.commit()?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use backstory_model::entity::ItemKind;
-
-    use super::*;
-    use crate::ledger::Ledger;
-
-    /// What a ledger of any version may hold: an object, one that is gone, a cursor, a run.
-    const ROWS: &str = "
-        INSERT INTO items (project, kind, key, thread, seq, updated_at, fetched_at, hash, redactions, payload)
-            VALUES ('acme/shop', 'issue', '#1', '#1', 1, 1000, 2000, x'00', 2, ?1),
-                   ('acme/shop', 'issue', '#2', '#2', 2, 1000, 2000, x'', 0, NULL);
-    ";
-
-    #[test]
-    fn a_ledger_of_every_earlier_version_is_brought_up_to_date() {
-        let payload = zstd::bulk::compress(br#"{"title":"kept"}"#, 3).unwrap();
-        for version in 1..MIGRATIONS.len() {
-            let mut connection = Connection::open_in_memory().unwrap();
-            for statements in &MIGRATIONS[..version] {
-                connection.execute_batch(statements).unwrap();
-            }
-            connection.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
-            // From the fifth on there is more than a number.
-            let rows = if version < 5 {
-                ROWS.to_owned()
-            } else {
-                ROWS.replace("redactions", "secrets").replace("x'00', 2", "x'00', NULL").replace("x'', 0", "x'', NULL")
-            };
-            connection.execute(rows.trim().trim_end_matches(';'), [&payload]).unwrap();
-            connection
-                .execute(
-                    "INSERT INTO cursors (project, resource, updated_at, id) VALUES ('acme/shop', 'issue', 5, 6)",
-                    [],
-                )
-                .unwrap();
-            connection
-                .execute("INSERT INTO sync_runs (command, started_at, status) VALUES ('sync', 1, 'succeeded')", [])
-                .unwrap();
-            migrate(&mut connection).unwrap();
-            let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-            assert_eq!(found, VERSION, "from {version}");
-
-            let ledger = Ledger::prepare(connection, None).unwrap();
-            assert_eq!(ledger.last_seq().unwrap(), 2, "from {version}");
-            let kept = ledger.item("acme/shop", ItemKind::Issue, "#1").unwrap().unwrap();
-            assert_eq!(kept.payload.as_deref(), Some(br#"{"title":"kept"}"#.as_slice()), "from {version}");
-            assert_eq!(ledger.item("acme/shop", ItemKind::Issue, "#2").unwrap(), None, "from {version}");
-            assert!(ledger.cursor("acme/shop", ItemKind::Issue).unwrap().is_some(), "from {version}");
-            assert_eq!(ledger.runs(9).unwrap().len(), 1, "from {version}");
-        }
-    }
-
-    #[test]
-    fn migrating_again_changes_nothing() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection).unwrap();
-        migrate(&mut connection).unwrap();
-    }
 }

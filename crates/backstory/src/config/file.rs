@@ -128,7 +128,7 @@ impl File {
     /// # Errors
     /// The first thing that is wrong with it.
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
-        let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(&error))?;
+        let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(error))?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
         if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
             return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
