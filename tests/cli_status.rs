@@ -237,7 +237,7 @@ fn what_was_left_out_is_told_of_the_projects_that_are_asked_about() {
         "d/".repeat(300)
     );
     deep.git_with(["fast-import", "--quiet"], stream.as_bytes());
-    let said = "acme/deep: 1 file in more than 256 directories left out: d/d/d/";
+    let said = "acme/deep: 1 path is left out, too deep or unfolding to too many files: d/d/d/";
     let told = |output: &str| output.contains(said);
     assert!(told(&sandbox.run(&["add", &deep.path().display().to_string(), "--name", "acme/deep"]).ok().stderr));
     for args in [&["sync"][..], &["sync", "acme/deep"], &["sync", "--project", "acme/deep"], &["status"], &["repos"]] {

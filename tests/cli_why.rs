@@ -183,7 +183,7 @@ fn lines_and_symbols_stand_behind_the_path() {
         ("src/cart.py:4", "src/cart.py", json!(4), json!(4), json!(null)),
         ("src/cart.py:4-6", "src/cart.py", json!(4), json!(6), json!(null)),
         ("src/cart.py:L4-L6", "src/cart.py", json!(4), json!(6), json!(null)),
-        ("src/cart.py#total", "src/cart.py", json!(null), json!(null), json!("total")),
+        ("src/cart.py#total", "src/cart.py", json!(4), json!(6), json!("total")),
         ("a:b/odd.py", "a:b/odd.py", json!(null), json!(null), json!(null)),
         ("a:b/odd.py:2", "a:b/odd.py", json!(2), json!(2), json!(null)),
     ] {

@@ -105,16 +105,16 @@ fn is_place(text: &str) -> bool {
     }
     let numbered = text.strip_prefix(['#', '!']).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
     let sha = text.strip_prefix('@').unwrap_or(text);
+    let is_address = text.contains("://");
     let named = text.rsplit_once([':', '#']).is_some_and(|(path, rest)| !path.is_empty() && !rest.is_empty());
     // `and/or` is no path, `src/and` may be one: a path has a file's name or names of its own.
-    let is_path =
-        text.contains('/') && !text.contains("://") && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
+    let is_path = text.contains('/') && !is_address && text.rsplit('/').next().is_some_and(|name| !name.is_empty());
     let reference = matches!(
         text.parse::<NodeId>(),
         Ok(NodeId::Thread(_) | NodeId::Discussion { .. } | NodeId::Note { .. } | NodeId::Commit { .. })
     );
     let hex = is_sha(sha) && sha.bytes().any(|byte| byte.is_ascii_digit());
-    numbered || hex || reference || is_path || (named && !text.contains("::"))
+    numbered || hex || reference || is_path || (named && !is_address && !text.contains("::"))
 }
 
 fn request(args: &Args, about: About, project: Option<String>) -> ContextRequest {
