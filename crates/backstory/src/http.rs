@@ -49,6 +49,7 @@ use connections::Connection;
 use probes::Probes;
 
 pub(crate) use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
+pub(crate) use connections::listen;
 
 /// How long a request's body may take to arrive, from its first byte to its last.
 const BODY_TIME: Duration = Duration::from_secs(15);

@@ -39,7 +39,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(600);
 const UNTOLD_PAUSE: Duration = Duration::from_secs(60);
 /// Longest part of a forge's own explanation that is repeated in an error.
 const MAX_REASON: usize = 200;
-/// Bodies of more bytes are parsed where nobody else waits.
+/// Bodies of more bytes are parsed where nobody else waits, and get room as they come.
 const LARGE: usize = 1 << 20;
 
 /// Times that tests shorten.
@@ -472,7 +472,8 @@ impl Http {
         if announced > most as u64 {
             return Err(too_large());
         }
-        let mut body = Vec::with_capacity(announced as usize);
+        // What is announced need not come.
+        let mut body = Vec::with_capacity((announced as usize).min(LARGE));
         while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
             if self.inner.received.fetch_add(chunk.len() as u64, Relaxed) > MAX_RUN {
                 return Err(Failure::Final(ForgeError::UsedUp { url: shown(url) }));

@@ -114,7 +114,7 @@ impl Server {
         address: SocketAddr,
     ) -> Result<Self> {
         // Before the stores are opened, which may take long: an address that is taken is told at once.
-        let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+        let listener = http::listen(address).map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
         let engine = open_engine(session.config()?.settings.clone(), &session.terminal, &directory).await?;
         let schemas = Schemas::new(&engine, Limits::default());
