@@ -10,7 +10,7 @@ use std::{
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, Forge, Sandbox, Signal, signal};
+use crate::support::{Fixture, Forge, Sandbox, Signal, eventually, signal};
 
 /// A repository of a shop: three commits on `main`, one more on `next`, a tag.
 pub(crate) fn shop() -> Fixture {
@@ -226,6 +226,28 @@ fn what_cannot_be_read_is_not_kept() {
     );
     assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
     assert_eq!(sandbox.run(&["check", "--json"]).ok().json()["ok"], true);
+}
+
+/// A server that reads it first, by its schedule, does not take it off the list before whoever adds it is told why.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_schedule_cannot_read_is_told_to_who_adds_it() {
+    let (sandbox, empty) = (Sandbox::empty(), Fixture::new());
+    let server = sandbox.serve();
+    let path = empty.path().display().to_string();
+    let query = "mutation ($path: String!) { addRepository(address: $path, name: \"acme/empty\") { project } }";
+    let request = json!({ "query": query, "variables": { "path": path } });
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let added = http.post(format!("{}/graphql", server.url)).json(&request).send().await.unwrap();
+    assert_eq!(added.json::<Value>().await.unwrap()["data"]["addRepository"]["project"], "acme/empty");
+    eventually("the schedule has tried to read it", || {
+        let listed = sandbox.run(&["repos", "--json"]).ok().json();
+        assert_eq!(listed[0]["project"], "acme/empty", "{listed}");
+        listed[0]["last_error"].is_string()
+    });
+    let said = last_error(&sandbox, &["add", &path, "--name", "acme/empty"], 2);
+    assert!(said.starts_with("acme/empty has no commit") && said.contains("was not kept"), "{said}");
+    assert_eq!(sandbox.run(&["repos", "--json"]).ok().json(), json!([]));
+    assert_eq!(sandbox.run(&["jobs", "list", "--json"]).ok().json(), json!([]));
 }
 
 #[test]

@@ -218,6 +218,24 @@ fn the_name_of_a_function_finds_its_definition_before_its_callers() {
 }
 
 #[test]
+fn a_definition_is_found_however_many_use_its_name() {
+    let mut shop = Fixture::new();
+    // Long, and with the name in it once.
+    let body: String = (0..60).map(|line| format!("        basket.append(order.line{line})\n")).collect();
+    shop.write("src/till.py", format!("class Till:\n    def settle_account(self, order):\n{body}"));
+    for number in 0..90 {
+        let call = "    settle_account(order)\n".repeat(3);
+        shop.write(format!("src/use{number}.py"), format!("def settle_account_{number}(order):\n{call}"));
+    }
+    shop.commit("Settle accounts");
+    let sandbox = Sandbox::indexed(&shop);
+    for query in ["settle_account", "Till.settle_account", "where is settle_account defined?"] {
+        let found = search(&sandbox, &[query]);
+        assert_eq!(hits(&found, "id")[0], "acme/shop:src/till.py#Till.settle_account", "{query}: {found:#}");
+    }
+}
+
+#[test]
 fn profiles_rank_by_other_things() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

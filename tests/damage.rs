@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::support::{Fixture, Forge, Output, Sandbox};
+use crate::support::{Fixture, Forge, Output, Sandbox, eventually, skipped};
 
 /// Damages unless the environment says otherwise.
 const USUAL: usize = 24;
@@ -157,18 +157,62 @@ fn a_server_rebuilds_what_proves_damaged_and_goes_on() {
     let world = World::new();
     let sandbox = world.copy();
     let server = sandbox.serve();
-    // Files that are read when they are needed; what is open stays readable.
-    for path in files(&sandbox.data().join("index")) {
-        if path.to_str().unwrap().contains("documents.lance/data") {
-            fs::write(&path, vec![0; 100]).unwrap();
-        }
-    }
-    crate::support::eventually("the index is rebuilt", || {
+    ruin_index(&sandbox);
+    eventually("the index is rebuilt", || {
         let output = quiet(sandbox.run(&["search", "redis"]), "while it serves");
         output.code == 0 && output.stdout.contains("acme/shop")
     });
     drop(server);
     is_well(&world, &sandbox, "after it was mended");
+}
+
+/// Ruins the files of the index that are read when they are needed; what is open stays readable.
+fn ruin_index(sandbox: &Sandbox) {
+    for path in files(&sandbox.data().join("index")) {
+        if path.to_str().unwrap().contains("documents.lance/data") {
+            fs::write(&path, vec![0; 100]).unwrap();
+        }
+    }
+}
+
+/// What a server has said on its standard error.
+fn log(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.path().join("serve.log")).unwrap()
+}
+
+#[test]
+fn a_rebuild_that_failed_is_done_later_and_so_is_another() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let server = sandbox.serve();
+    let is_found = || {
+        let output = quiet(sandbox.run(&["search", "redis"]), "while it serves");
+        output.code == 0 && output.stdout.contains("acme/shop")
+    };
+    // A file in the place of the new directory.
+    let current =
+        fs::read_to_string(sandbox.data().join("index/CURRENT")).map_or(1, |text| text.trim().parse().unwrap());
+    let next = sandbox.data().join(format!("index/{}", current + 1));
+    fs::write(&next, "").unwrap();
+    ruin_index(&sandbox);
+    eventually("it is told why it failed", || {
+        assert!(!is_found());
+        log(&sandbox).contains("could not be made anew: a new projection cannot be begun")
+    });
+    assert!(!log(&sandbox).contains("damaged again"), "{}", log(&sandbox));
+    fs::remove_file(&next).unwrap();
+    eventually("the index is rebuilt", is_found);
+    // Other damage within the hour is mended too; only the third time it does not help to begin anew.
+    ruin_index(&sandbox);
+    eventually("the index is rebuilt once more", is_found);
+    assert!(!log(&sandbox).contains("damaged again"), "{}", log(&sandbox));
+    ruin_index(&sandbox);
+    eventually("it is told that this does not help", || {
+        assert!(!is_found());
+        log(&sandbox).contains("made anew from the ledger 2 times within an hour")
+    });
+    drop(server);
+    is_well(&world, &sandbox, "after another start");
 }
 
 /// Every command says what happened and what to do, and changes nothing.
@@ -240,7 +284,10 @@ fn a_full_disk_can_be_read_and_nothing_is_dropped() {
     let megabytes = (size >> 20) + 8;
     let fill = "dd if=/dev/zero of=data/full bs=4k 2>/dev/null";
     let script = format!("{fill}; \"$0\" search redis && \"$0\" show 'acme/shop#3' && \"$0\" sync");
-    let Some(output) = on_a_small_disk(&sandbox, megabytes, &script) else { return };
+    let Some(output) = on_a_small_disk(&sandbox, megabytes, &script) else {
+        skipped("a full disk cannot be tried, as 'unshare' or 'mount' is refused here");
+        return;
+    };
     let output = quiet(output, "full");
     assert!(output.stdout.contains("acme/shop#3"), "{output:#?}");
     assert!(output.stderr.contains("there is no room left on the disk"), "{output:#?}");

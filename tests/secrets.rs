@@ -48,6 +48,8 @@ fn secrets() -> BTreeMap<&'static str, String> {
         ("author", format!("gl{}-{}", "pat", random(22, 23))),
         ("mail", format!("gl{}-{}", "pat", random(23, 24))),
         ("glued", format!("gl{}-{}", "pat", random(24, 25))),
+        ("path", format!("gl{}-{}", "pat", random(25, 20))),
+        ("path that is gone", format!("gl{}-{}", "pat", random(26, 20))),
     ])
 }
 
@@ -76,6 +78,11 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
         ),
     );
     origin.write("config/weather.yml", format!("weather:\n  api_key: {}\n", of("code that is gone")));
+    // Names of directories and files, one of which is moved on.
+    let refund = "import payment\n\ndef refund(basket):\n    return payment.pay(basket)\n";
+    origin.write(format!("src/{}/refund.py", of("path")), refund);
+    origin
+        .write(format!("docs/{}.md", of("path that is gone")), "# Plan\n\nThe payment service is reached directly.\n");
     origin.commit(format!(
         "Reach the payment service with {}\n\nIts mails need {}.\n",
         of("commit title"),
@@ -87,6 +94,7 @@ fn plant(forge: &Forge, origin: &mut Origin, secrets: &BTreeMap<&str, String>) -
         "src/sign.py",
         format!("# Signs what is paid\nKEY = \"\"\"{key}\"\"\"\n\ndef sign(basket):\n    return KEY\n"),
     );
+    origin.git(["mv", &format!("docs/{}.md", of("path that is gone")), "docs/plan.md"]);
     origin.author(&format!("Ada {}", of("author")), &format!("{}@example.com", of("mail")));
     origin.write("config/weather.yml", "weather:\n  api_key: ${WEATHER_API_KEY}\n");
     let address = format!("postgres://app:{}@db/shop", of("address"));
@@ -213,6 +221,8 @@ fn commands(sandbox: &Sandbox, threads: &[String; 2], secrets: &BTreeMap<&str, S
         &["why", "src/sign.py:3", "--project", "acme/shop", "--json"],
         &["why", "config/weather.yml:2", "--project", "acme/shop"],
         &["why", "src/payment.py#pay", "--project", "acme/shop"],
+        &["why", "docs/plan.md:3", "--project", "acme/shop"],
+        &["history", "docs/plan.md", "--project", "acme/shop"],
         &["history", "config/weather.yml", "--project", "acme/shop"],
         &["entity", "pay"],
         &["context", "how is the payment service reached", "--tokens", "8000"],
@@ -229,6 +239,11 @@ fn commands(sandbox: &Sandbox, threads: &[String; 2], secrets: &BTreeMap<&str, S
     }
     run(&["ask", &format!("why do we use {} here?", secrets["question"])]);
     run(&["context", &format!("what is {} for", secrets["question"])]);
+    // A file of which only its path is a secret.
+    let left_out = format!("src/{}/refund.py", secrets["path"]);
+    for args in [&["why", &format!("{left_out}:1")][..], &["history", &left_out], &["entity", "refund"]] {
+        run(&[args, &["--project", "acme/shop"]].concat());
+    }
     for place in ["payment service", "weather api key", "sign what is paid", "Release", "leak"] {
         run(&["search", place, "--json"]);
     }
@@ -270,6 +285,7 @@ async fn api(url: &str, secrets: &BTreeMap<&str, String>, seen: &mut Seen) -> Va
 async fn planted_secrets_reach_no_file_no_log_and_no_answer() {
     let (forge, mut origin, secrets) = (Forge::start(), Origin::new(), secrets());
     let threads = plant(&forge, &mut origin, &secrets);
+    let rev = origin.sha("main").to_string();
     let sandbox = Sandbox::new(&forge);
     let mut seen = Seen(Vec::new());
     let path = origin.path().display().to_string();
@@ -283,6 +299,15 @@ async fn planted_secrets_reach_no_file_no_log_and_no_answer() {
     let server = sandbox.serve_with(&["-vvv"]);
     let warned = api(&server.url, &secrets, &mut seen).await;
     commands(&sandbox, &threads, &secrets, &mut seen);
+    // What is at another commit is read from the clone.
+    let traced = sandbox.run(&["why", "docs/plan.md:3", "--project", "acme/shop", "--rev", &rev, "--json"]).ok();
+    assert!(traced.stdout.contains("docs/[redacted:gitlab-token:26].md"), "{traced:#?}");
+    seen.add("a trace at a commit", traced.stdout);
+    let refused = sandbox.run(&["why", &format!("src/{}/refund.py:1", secrets["path"]), "--project", "acme/shop"]);
+    assert!(refused.error(2).contains("refund.py is left out, as its path holds"), "{refused:#?}");
+    let repositories = sandbox.run(&["repos", "--json"]).ok().json();
+    let named = "1 path is left out, named by what looks like a secret: src/[redacted:gitlab-token:26]/refund.py";
+    assert_eq!(repositories[0]["left_out"], json!([named]));
     assert_eq!(server.stop().0, Some(0));
     seen.add("the log of the server", fs::read(sandbox.path().join("serve.log")).unwrap());
     files(&sandbox.data(), &mut seen);

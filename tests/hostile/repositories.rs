@@ -1,14 +1,14 @@
-//! Hostile repositories. Each is added to a data directory that has another one, by a process with 1 GB of data.
-//!
-//! With `BACKSTORY_TEST_FULL_SIZE` set they are as large as they can be in practice, which takes minutes.
+//! Hostile repositories. Each is added to a data directory that has another one, by a server with 1 GB of data.
 
 use std::{
     fmt::Write as _,
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
     os::unix::fs::FileExt as _,
     path::PathBuf,
     process::{Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -18,46 +18,41 @@ use backstory_sources::git::{
 };
 use serde_json::Value;
 
+use super::served::{LITTLE, Served, is_full_size};
 use crate::{
     cli_repositories::shop,
-    support::{FIRST_COMMIT_AT, Fixture, Output, Sandbox, Signal, eventually, signal},
+    support::{FIRST_COMMIT_AT, Fixture, Output, Sandbox, Signal, eventually, processes, signal},
 };
 
-/// Data that a process may have, in units of `ulimit`.
-const MEMORY_KIB: u64 = 1 << 20;
+/// Data that a process may have, in bytes.
+const MEMORY: u64 = 1_000_000 << 10;
 /// Longest that any of the small ones may take; before there were limits some took ten minutes.
 const PATIENCE: Duration = Duration::from_secs(300);
 const EVIL: &str = "evil/repo";
-
-fn is_full_size() -> bool {
-    std::env::var_os("BACKSTORY_TEST_FULL_SIZE").is_some()
-}
 
 /// A data directory with a harmless repository.
 struct World {
     sandbox: Sandbox,
     shop: Fixture,
+    /// Whoever does what commands ask for, unless they do it themselves.
+    served: Option<Served>,
 }
 
 impl World {
     fn new() -> Self {
-        let shop = shop();
-        Self { sandbox: Sandbox::indexed(&shop), shop }
+        let alone = Self::alone();
+        let served = Some(Served::start(&alone.sandbox));
+        Self { served, ..alone }
     }
 
-    /// The program, with little memory.
+    /// One whose commands do everything themselves, with as little memory and descriptors as a server otherwise.
+    fn alone() -> Self {
+        let shop = shop();
+        Self { sandbox: Sandbox::indexed(&shop), shop, served: None }
+    }
+
     fn command(&self, args: &[&str]) -> Command {
-        let own = self.sandbox.command(args);
-        let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", &format!("ulimit -d {MEMORY_KIB} && exec \"$0\" \"$@\"")])
-            .arg(own.get_program())
-            .args(own.get_args())
-            .env_clear()
-            .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
-            .current_dir(self.sandbox.path())
-            .stdin(Stdio::null());
-        command
+        self.sandbox.command_after(LITTLE, args)
     }
 
     fn run(&self, args: &[&str]) -> Output {
@@ -83,7 +78,7 @@ impl World {
         all.as_array().unwrap().iter().find(|repository| repository["project"] == project).unwrap().clone()
     }
 
-    /// Everything is in order, the other repository is read on, and no git is left.
+    /// Everything is in order, the other repository is read on, no git is left, and the server was there all the time.
     #[track_caller]
     fn holds(&mut self) {
         let check = self.run(&["check", "--json"]).ok().json();
@@ -94,18 +89,14 @@ impl World {
         self.run(&["sync"]).ok();
         assert_eq!(self.repository("acme/shop")["commits"], before + 1);
         assert_eq!(self.gits(), [0; 0]);
+        if let Some(served) = &self.served {
+            served.is_well("a hostile repository");
+        }
     }
 
     /// Processes that are git and work on these data.
     fn gits(&self) -> Vec<i32> {
-        let data = self.sandbox.path().display().to_string().into_bytes();
-        let of = |pid: &i32| {
-            let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            let is_here = memchr::memmem::find(&read("environ"), &data).is_some();
-            is_here && read("comm").starts_with(b"git")
-        };
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(of).collect()
+        processes::gits(self.sandbox.path())
     }
 }
 
@@ -297,7 +288,7 @@ fn many_files_and_many_commits_take_bounded_memory() {
 #[cfg(target_os = "linux")]
 #[test]
 fn git_ends_with_its_parent_and_has_little_memory() {
-    let mut world = World::new();
+    let mut world = World::alone();
     let mut origin = Fixture::new();
     let mut random = fastrand::Rng::with_seed(16);
     for message in ["Begin", "Change"] {
@@ -310,17 +301,14 @@ fn git_ends_with_its_parent_and_has_little_memory() {
     let mut found = Vec::new();
     eventually("git compares", || {
         found = world.gits();
-        let compares = |pid: &i32| {
-            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            memchr::memmem::find(&arguments, b"diff-tree").is_some()
-        };
+        let compares = |pid: &i32| processes::command_line(*pid).contains("diff-tree");
         found.iter().any(compares)
     });
     for pid in &found {
         let Ok(limits) = fs::read_to_string(format!("/proc/{pid}/limits")) else { continue };
         let data = limits.lines().find(|line| line.starts_with("Max data size")).unwrap().to_owned();
         let bytes: u64 = data.split_whitespace().nth(3).unwrap().parse().unwrap_or(u64::MAX);
-        assert!(bytes <= MEMORY_KIB << 10, "{data}");
+        assert!(bytes <= MEMORY, "{data}");
     }
     signal(adding.id(), Signal::KILL);
     adding.wait().unwrap();
@@ -330,6 +318,104 @@ fn git_ends_with_its_parent_and_has_little_memory() {
     // What was left half done is done.
     world.add(&origin);
     world.holds();
+}
+
+/// What git starts itself hears nothing of the end of git: `git-remote-http` waited for a minute for a server that says
+/// nothing, and `pack-objects` compressed on.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_that_git_has_started_outlives_a_command() {
+    let world = World::alone();
+    world.sandbox.write_config("[repositories]\nallowed_hosts = [\"127.0.0.1\"]\n");
+    let address = format!("http://{}/evil/repo.git", silent_repository());
+    let mut adding = world.command(&["add", &address, "--name", EVIL]).stderr(Stdio::null()).spawn().unwrap();
+    let mut found = Vec::new();
+    eventually("git fetches", || {
+        found = processes::descendants(adding.id());
+        let lines: Vec<String> = found.iter().map(|(process, _)| processes::command_line(*process)).collect();
+        lines.iter().any(|line| line.contains("git fetch")) && lines.iter().any(|line| line.contains("remote-http"))
+    });
+    let mut groups: Vec<i32> = found.iter().map(|(_, group)| *group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    signal(adding.id(), Signal::KILL);
+    adding.wait().unwrap();
+    let killed = Instant::now();
+    eventually("nothing is left", || processes::of_groups(&groups).is_empty());
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+}
+
+/// The address of a server that has a repository of which it tells the branch, but no object: it never answers that.
+fn silent_repository() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut request = [0; 4096];
+            let count = stream.read(&mut request).unwrap_or(0);
+            let request = String::from_utf8_lossy(&request[..count]).into_owned();
+            let body = match request.split(' ').nth(1).unwrap_or_default() {
+                path if path.contains("/info/refs") => format!("{}\trefs/heads/main\n", "1".repeat(40)),
+                path if path.ends_with("/HEAD") => "ref: refs/heads/main\n".to_owned(),
+                _ => {
+                    held.push(stream);
+                    continue;
+                }
+            };
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            drop(stream.write_all([head, body].concat().as_bytes()));
+        }
+    });
+    address
+}
+
+/// An object that git does not let in is the end of what is read of its repository, and of nothing else.
+#[test]
+fn objects_that_git_refuses_are_named_and_change_nothing() {
+    let mut world = World::new();
+    let mut origin = Fixture::new();
+    origin.write("README.md", "# Harmless\n");
+    let harmless = origin.commit("Begin");
+    let blob = origin.raw_object("blob", "x\n");
+    let entry = [b"100644 twice\0", &blob.as_bytes()[..]].concat();
+    let twice = origin.raw_object("tree", [&entry[..], &entry[..]].concat());
+    let whole = origin.sha("HEAD^{tree}");
+    let people = "author A <a@x.org> 1700000000 +0000\ncommitter A <a@x.org> 1700000000 +0000\n";
+    let of_tree = origin.raw_object("commit", format!("tree {twice}\nparent {harmless}\n{people}\nTwice\n"));
+    // Git goes no further than to a commit without a tree: neither does whoever sends it, nor whoever reads it.
+    let no_tree = origin.raw_object("commit", format!("parent {harmless}\n{people}\nNo tree\n"));
+    let on_top = origin.raw_object("commit", format!("tree {whole}\nparent {no_tree}\n{people}\nOn top\n"));
+    let path = origin.path().display().to_string();
+    for (commit, object, advice) in [(of_tree, twice, "git filter-repo"), (on_top, no_tree, "git fsck")] {
+        let says_so = |output: &Output| {
+            assert_eq!(output.code, 1, "{output:#?}");
+            let errors: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+            assert!(errors.len() == 1 && errors[0].contains(&object.to_string()), "{output:#?}");
+            assert!(errors[0].contains(advice), "{output:#?}");
+        };
+        // `git update-ref` would look at it.
+        let point_at = |sha| fs::write(origin.git_dir().join("refs/heads/main"), format!("{sha}\n")).unwrap();
+        point_at(commit);
+        says_so(&world.run(&["add", &path, "--name", EVIL]));
+        world.holds();
+        // What is known stays, and what becomes harmless again is read on.
+        point_at(harmless);
+        assert_eq!(world.add(&origin), "");
+        point_at(commit);
+        world.shop.write("more.md", format!("Beside {object}.\n"));
+        world.shop.commit("Beside");
+        let before = world.repository("acme/shop")["commits"].as_u64().unwrap();
+        says_so(&world.run(&["sync"]));
+        assert_eq!(world.repository("acme/shop")["commits"], before + 1);
+        assert_eq!(
+            (world.repository(EVIL)["commits"].as_u64(), world.repository(EVIL)["files"].as_u64()),
+            (Some(1), Some(1))
+        );
+        point_at(harmless);
+        world.holds();
+        world.run(&["remove", EVIL]).ok();
+    }
 }
 
 /// A program that says what it is bounded by, in the place of git.
@@ -366,10 +452,13 @@ fn nothing_becomes_git_but_what_was_started_for_it() {
         (&["--git-child", "1", "100000000", "git", "version"][..], "the process that started git has ended"),
         (&["--git-child", "x"], "--git-child is for backstory itself"),
         (&["--git-child"], "--git-child is for backstory itself"),
+        (&["--git-child", "1"], "--git-child is for backstory itself"),
     ] {
         let output = sandbox.run(arguments);
         assert_eq!((output.code, output.stdout.as_str(), output.stderr.trim()), (127, "", said));
     }
+    // Whoever watches over git ends when nothing can come any more.
+    assert_eq!(sandbox.run(&["--git-watch"]).ok().stdout, "");
     let own = std::process::id().to_string();
     let output = sandbox.run(&["--git-child", &own, "100000000", "/nonexistent/git"]);
     assert_eq!((output.code, output.stderr.contains("'/nonexistent/git' cannot be run")), (127, true), "{output:?}");
@@ -380,7 +469,7 @@ fn nothing_becomes_git_but_what_was_started_for_it() {
 /// Ctrl-C reaches every git.
 #[test]
 fn git_ends_when_a_command_is_stopped() {
-    let world = World::new();
+    let world = World::alone();
     let mut origin = Fixture::new();
     let mut random = fastrand::Rng::with_seed(16);
     for message in ["Begin", "Change"] {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+mod crooked;
 mod fixture;
 mod forge;
 mod github;
@@ -9,12 +10,14 @@ mod indexed;
 mod mirror;
 mod model;
 mod origin;
+pub(crate) mod processes;
 #[allow(unreachable_pub, reason = "it is a module of a library too")]
 #[path = "../../crates/backstory-sources/src/git/fixture.rs"]
 mod repository;
 mod sandbox;
 mod writes;
 
+pub(crate) use crooked::{Answer, Crooked};
 pub(crate) use forge::{Fault, Forge, Stuffing, TOKEN};
 pub(crate) use github::{FIRST_REQUEST, one_space};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
@@ -25,7 +28,10 @@ pub(crate) use repository::{FIRST_COMMIT_AT, Fixture};
 pub(crate) use rustix::process::Signal;
 pub(crate) use sandbox::{NO_SCHEDULE, Output, Sandbox, Server, signal};
 
-use std::time::{Duration, Instant};
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 /// Longest time that anything which must happen may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -37,4 +43,16 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "{what}: not within {DEADLINE:?}");
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+/// Says something that is shown when a test fails, or with `--nocapture`.
+#[expect(clippy::print_stderr, reason = "whoever tests may want to know")]
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Says that something could not be tried on this machine; always shown.
+pub(crate) fn skipped(what: &str) {
+    // What is printed by a macro is kept back of a test that passes.
+    let _ = writeln!(std::io::stderr(), "skipped: {what}");
 }

@@ -12,9 +12,13 @@ use crate::{
     task::Reporter,
 };
 
-/// Least time between two times that one projection is made anew because it proved damaged. If it proves so again that
-/// soon, making it anew does not help.
+/// How often one projection is made anew within [`REST`] because it proved damaged. If it proves so once more, making it
+/// anew does not help.
+const MOST: usize = 2;
+/// See [`MOST`].
 const REST: Duration = Duration::from_secs(60 * 60);
+/// Least time between one that failed and the next; if it took longer, as long as that.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The projections that were made anew since the stores were opened, because they proved damaged.
 #[derive(Default)]
@@ -23,11 +27,54 @@ pub(crate) struct Mended {
     notices: Mutex<Vec<String>>,
 }
 
-/// When each was made anew.
+/// What was done lately.
 #[derive(Default)]
 struct Last {
-    graph: Option<Instant>,
-    index: Option<Instant>,
+    graph: Times,
+    index: Times,
+}
+
+/// When a projection was made anew, and what came of the last time if that failed.
+#[derive(Default)]
+struct Times {
+    done: Vec<Instant>,
+    failed: Option<(Instant, Error)>,
+}
+
+impl Times {
+    /// Whether it may be made anew now.
+    fn check(&mut self, name: &str, reason: &str) -> Result<()> {
+        self.done.retain(|done| done.elapsed() < REST);
+        if self.done.len() >= MOST {
+            return Err(Error::internal(format!(
+                "the {name} proved damaged again ({reason}) although it was made anew from the ledger {MOST} times within an \
+                 hour; look whether the disk is sound, then run 'backstory rebuild {name}'"
+            )));
+        }
+        match &self.failed {
+            Some((until, error)) if Instant::now() < *until => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes it anew. What fails says why, and can be tried again soon: there may be room on the disk then.
+    async fn make(&mut self, name: &str, reason: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
+        self.check(name, reason)?;
+        let begun = Instant::now();
+        match work.await {
+            Ok(()) => {
+                self.done.push(Instant::now());
+                self.failed = None;
+                Ok(())
+            }
+            Err(error) => {
+                let message = format!("the {name} is damaged ({reason}) and could not be made anew: {}", error.message);
+                let error = Error::new(error.kind, message);
+                self.failed = Some((Instant::now() + begun.elapsed().max(PAUSE), error.clone()));
+                Err(error)
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -44,7 +91,7 @@ impl Engine {
     /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
     ///
     /// # Errors
-    /// One was made anew less than an hour ago, or cannot be.
+    /// One was made anew twice within an hour, or cannot be.
     pub async fn mend(&self) -> Result<()> {
         if !self.is_damaged() {
             return Ok(());
@@ -68,16 +115,12 @@ impl Engine {
     async fn mend_once(&self, last: &mut Last) -> Result<()> {
         let reason = self.index().damage().map(str::to_owned);
         if let Some(reason) = reason {
-            rested("index", &reason, last.index)?;
-            last.index = Some(Instant::now());
-            self.rebuild_index(&Reporter::silent()).await?;
+            last.index.make("index", &reason, self.rebuild_index(&Reporter::silent())).await?;
             self.note_mended("index", &reason);
         }
         let reason = self.graph().damage().map(str::to_owned);
         if let Some(reason) = reason {
-            rested("graph", &reason, last.graph)?;
-            self.rebuild_graph(&Reporter::silent()).await?;
-            last.graph = Some(Instant::now());
+            last.graph.make("graph", &reason, self.rebuild_graph(&Reporter::silent())).await?;
             self.note_mended("graph", &reason);
         }
         Ok(())
@@ -116,14 +159,4 @@ impl Engine {
         tracing::info!(notice, "mended");
         self.0.mended.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
     }
-}
-
-fn rested(name: &str, reason: &str, last: Option<Instant>) -> Result<()> {
-    if last.is_none_or(|last| last.elapsed() > REST) {
-        return Ok(());
-    }
-    Err(Error::internal(format!(
-        "the {name} proved damaged again ({reason}) although it was made anew from the ledger; look whether the disk is \
-         sound, then run 'backstory rebuild {name}'"
-    )))
 }

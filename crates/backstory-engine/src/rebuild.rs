@@ -77,7 +77,12 @@ impl Engine {
     pub(crate) async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
         reporter.phase("graph", None);
         let _one_at_a_time = self.0.projecting.lock().await;
-        self.graph_anew().await
+        let made = self.graph_anew().await;
+        if made.is_err() {
+            // There may be no room on the disk because of what was begun.
+            remove_others(&self.0.graphs);
+        }
+        made
     }
 
     /// Whoever calls keeps others from projecting.
@@ -138,6 +143,15 @@ impl Engine {
 
     pub(crate) async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
+        let made = self.index_anew(reporter).await;
+        if made.is_err() {
+            remove_others(&self.0.indexes);
+        }
+        made
+    }
+
+    /// Whoever calls keeps others from projecting.
+    async fn index_anew(&self, reporter: &Reporter) -> Result<()> {
         let directory = prepare(&self.0.indexes)?;
         let tag = self.model_tag();
         let index = Index::open(&directory, tag.clone()).await?;

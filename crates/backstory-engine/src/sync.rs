@@ -102,6 +102,9 @@ pub struct SyncRequest {
     pub only: Vec<Part>,
     /// Stop a sync that is at work and start over.
     pub force: bool,
+    /// Keep repositories that are new and cannot be read: whoever added them may be about to read them, and to be told why
+    /// they cannot be.
+    pub keep_new: bool,
 }
 
 impl UseCase for SyncRequest {
@@ -500,7 +503,7 @@ impl Engine {
                 }
                 // One repository that cannot be read does not keep the others from being read.
                 Err(error) => {
-                    let is_forgotten = is_new && self.forget_failed(&project).await?;
+                    let is_forgotten = is_new && !request.keep_new && self.forget_failed(&project).await?;
                     report.unread.insert(project.clone());
                     let named = error.message.starts_with(&format!("{project} "));
                     let mut message = if named { error.message } else { format!("{project}: {error}") };

@@ -221,7 +221,7 @@ impl Engine {
             JobKind::Full => Scope::Full,
             JobKind::Sync | JobKind::Refetch => Scope::New,
         };
-        let request = SyncRequest { projects: vec![job.job.project], scope, only: vec![], force: false };
+        let request = SyncRequest { projects: vec![job.job.project], scope, keep_new: true, ..SyncRequest::default() };
         let outcome = match self.start_sync(request).await {
             Ok(task) => {
                 self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, task.id);

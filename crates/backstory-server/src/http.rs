@@ -51,6 +51,7 @@ use probes::Probes;
 
 pub use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
 pub use api::API;
+pub use connections::listen;
 
 /// How long a request's body may take to arrive, from its first byte to its last.
 const BODY_TIME: Duration = Duration::from_secs(15);

@@ -19,9 +19,13 @@ use std::{
 const NOT_RUN: u8 = 127;
 
 fn main() -> ExitCode {
-    if let Some(error) = backstory_engine::repository::become_git(std::env::args_os()) {
-        let _ = writeln!(stderr(), "{error}");
-        return ExitCode::from(NOT_RUN);
+    match backstory_engine::repository::become_git(std::env::args_os()) {
+        None => {}
+        Some(Ok(())) => return ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            let _ = writeln!(stderr(), "{error}");
+            return ExitCode::from(NOT_RUN);
+        }
     }
     output::one_sentence_panics();
     cli::run()

@@ -9,7 +9,7 @@ use backstory_engine::{
     model::sight::Sight,
 };
 use backstory_server::{Access, Limits, Token};
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{sync::watch, task::JoinHandle};
 
 use crate::data_dir::{DataDir, Role, SCHEME};
 
@@ -59,7 +59,7 @@ async fn serve(
         _ = ended.wait_for(|ended| *ended) => return Ok(()),
     }
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("no address to listen on: {error}"));
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+    let listener = backstory_server::listen((Ipv4Addr::LOCALHOST, 0).into()).map_err(failed)?;
     let url = format!("{SCHEME}{}", listener.local_addr().map_err(failed)?);
     let announced = directory.announce(Role::Command, command, &url, config);
     let announcement =

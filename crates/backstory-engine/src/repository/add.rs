@@ -178,9 +178,7 @@ impl Engine {
                 Ok(gone)
             })
             .await?;
-        if !self.known_projects().await?.contains(&removed) {
-            self.ledger_step(move |ledger| ledger.remove_jobs(&removed)).await?;
-        }
+        self.forget_jobs(&removed).await?;
         let project_anew = async {
             self.link_people().await?;
             self.catch_up(None).await?;
@@ -193,16 +191,30 @@ impl Engine {
 
     /// Takes a repository off the list whose first sync found nothing that could be read; whether it did.
     pub(crate) async fn forget_failed(&self, project: &str) -> Result<bool> {
-        let (engine, project) = (self.clone(), project.to_owned());
-        self.blocking(move || {
-            let is_empty = engine.ledger().keys(&project, ItemKind::Commit)?.is_empty();
-            if is_empty {
-                engine.ledger().remove_repository(&project, Timestamp::now())?;
-                engine.drop_clone(&project)?;
-            }
-            Ok(is_empty)
-        })
-        .await
+        let (engine, failed) = (self.clone(), project.to_owned());
+        let is_forgotten = self
+            .blocking(move || {
+                let is_empty = engine.ledger().keys(&failed, ItemKind::Commit)?.is_empty();
+                if is_empty {
+                    engine.ledger().remove_repository(&failed, Timestamp::now())?;
+                    engine.drop_clone(&failed)?;
+                }
+                Ok(is_empty)
+            })
+            .await?;
+        if is_forgotten {
+            self.forget_jobs(project).await?;
+        }
+        Ok(is_forgotten)
+    }
+
+    /// Takes what was to be done for a project out of the queue, if nothing of it can be read any more.
+    async fn forget_jobs(&self, project: &str) -> Result<()> {
+        if self.known_projects().await?.contains(project) {
+            return Ok(());
+        }
+        let project = project.to_owned();
+        self.ledger_step(move |ledger| ledger.remove_jobs(&project)).await
     }
 
     /// Removes the clone of a repository, if there is one, and what is remembered of it.

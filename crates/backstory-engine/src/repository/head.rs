@@ -1,6 +1,7 @@
 //! The files at the indexed head: what they contain, what they refer to, and how central they are.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{Mutex, PoisonError},
 };
@@ -16,7 +17,7 @@ use backstory_model::{
 };
 use backstory_sources::{
     code::{Limits, LinkKind, analyse, left_out_by_path, resolve, select},
-    git::objects::{ObjectError, Objects, TreeFile},
+    git::objects::{Listing, ObjectError, Objects, TreeFile},
 };
 use backstory_store::ledger::Page;
 use jiff::Timestamp;
@@ -52,8 +53,9 @@ impl Work<'_> {
         times: &BTreeMap<RepoPath, Timestamp>,
     ) -> Result<()> {
         let objects = self.engine.objects(self.project)?;
-        let listing = objects.list(head, MAX_FILES)?;
-        self.left_out_of_head(&listing)?;
+        let mut listing = objects.list(head, MAX_FILES)?;
+        let secret = self.take_secret(&mut listing);
+        self.left_out_of_head(&listing, &secret)?;
         let files: Vec<TreeFile> = listing.files.into_iter().filter(|file| file.mode.is_file()).collect();
         let known: HashMap<RepoPath, Sha> = match before {
             Some(before) => {
@@ -81,6 +83,21 @@ impl Work<'_> {
         }
         let current: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         self.bury(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
+    }
+
+    /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
+    /// addresses, where it must stay what it is, so such a file is not indexed at all.
+    fn take_secret(&self, listing: &mut Listing) -> Vec<RepoPath> {
+        let redactor = self.engine.redactor();
+        let mut secret = Vec::new();
+        listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
+            (Cow::Owned(clean), _) => {
+                secret.push(RepoPath::from_printed(&clean));
+                false
+            }
+            (Cow::Borrowed(_), _) => true,
+        });
+        secret
     }
 
     fn read_files(

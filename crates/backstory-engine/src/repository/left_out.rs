@@ -14,7 +14,7 @@ use crate::{Engine, error::Result};
 /// Names of it in the ledger.
 const COMMITS: &str = "left_out_commits";
 const FILES: &str = "left_out_files";
-/// Most commits that are named.
+/// Most commits and most paths with secrets that are named.
 const MAX_NAMED: usize = 3;
 /// Hex digits of an object name that are shown.
 const SHORT: usize = 8;
@@ -43,6 +43,12 @@ struct Files {
     count: u64,
     /// The first of them.
     first: Vec<String>,
+    /// How many more have secrets in their paths.
+    #[serde(default)]
+    secret: u64,
+    /// The first of these, without the secrets.
+    #[serde(default)]
+    first_secret: Vec<String>,
 }
 
 impl Work<'_> {
@@ -56,10 +62,15 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Notes what is left out of the files at the head.
-    pub(super) fn left_out_of_head(&self, listing: &Listing) -> Result<()> {
+    /// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
+    pub(super) fn left_out_of_head(&self, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
         let name = |path: &RepoPath| self.engine.redactor().redact(path.as_str()).0.into_owned();
-        let files = Files { count: listing.left_out, first: listing.named.iter().map(name).collect() };
+        let files = Files {
+            count: listing.left_out,
+            first: listing.named.iter().map(name).collect(),
+            secret: secret.len() as u64,
+            first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
+        };
         let state = serde_json::to_vec(&files).unwrap_or_default();
         Ok(self.engine.ledger().put_derived(self.project, FILES, &state)?)
     }
@@ -82,13 +93,15 @@ impl Engine {
             let what = if commits.count == 1 { "of 1 commit" } else { &format!("of {} commits", commits.count) };
             sentences.push(format!("not everything {what} is indexed: {}", listed(named, commits.count)));
         }
-        if files.count > 0 {
-            let what = if files.count == 1 { "1 path is" } else { &format!("{} paths are", files.count) };
-            let named = files.first.iter().map(|path| shortened(path));
-            sentences.push(format!(
-                "{what} left out, too deep or unfolding to too many files: {}",
-                listed(named, files.count)
-            ));
+        for (count, first, why) in [
+            (files.count, &files.first, "too deep or unfolding to too many files"),
+            (files.secret, &files.first_secret, "named by what looks like a secret"),
+        ] {
+            if count > 0 {
+                let what = if count == 1 { "1 path is" } else { &format!("{count} paths are") };
+                let named = first.iter().map(|path| shortened(path));
+                sentences.push(format!("{what} left out, {why}: {}", listed(named, count)));
+            }
         }
         Ok(sentences)
     }

@@ -1,8 +1,15 @@
 //! Keeps the blame of all lines up to date in the ledger; computing it belongs to `sources::git`.
 
-use std::collections::HashSet;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use backstory_model::{commit::Sha, lineage::ReplacedInFile};
+use backstory_model::{
+    commit::Sha,
+    lineage::{Lineage, ReplacedInFile, Source},
+};
 use backstory_sources::git::{
     command::Cancel,
     lineage::{self, CommitReplaced, FileLineage, Options, Previous, Untraced},
@@ -53,7 +60,8 @@ impl Engine {
         }
         let clone = self.clone_of(project);
         let options = Options::default();
-        let mut replaced = ReplacedRows { engine: self, project, kept, rows: Vec::new(), failed: None };
+        let paths = Paths::of(self);
+        let mut replaced = ReplacedRows { engine: self, project, kept, paths, rows: Vec::new(), failed: None };
         let mut take = |of: CommitReplaced| replaced.take(of);
         // After a force-push its old commits may be gone.
         let known = match known {
@@ -73,7 +81,7 @@ impl Engine {
                 lineage::update(&clone, &mut previous, &[tip], &options, &mut take)?
             }
         };
-        replaced.end()?;
+        let mut paths = replaced.end()?;
         if cancel.is_cancelled() {
             return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
         }
@@ -84,11 +92,88 @@ impl Engine {
                 branch,
                 head: LineageHead { tip, ignored: computed.ignored.clone() },
                 whole: whole(&of),
-                files: of.files.into_iter().map(|(path, file)| (path.to_string(), file.map(to_stored))).collect(),
+                files: of.files.into_iter().filter_map(|(path, file)| paths.stored(&path, file)).collect(),
             };
             self.ledger().update_lineage(&update)?;
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// A lineage without the secrets in the paths of files that lines were written in.
+    pub(crate) fn clean_lineage(&self, lineage: Arc<Lineage>) -> Arc<Lineage> {
+        Paths::of(self).lineage(&lineage).map_or(lineage, Arc::new)
+    }
+}
+
+/// Paths without the secrets in them, each looked at once. Files that have one are not indexed, so nobody asks for their
+/// lines; lines of others may have been written in one.
+struct Paths<'a> {
+    engine: &'a Engine,
+    /// What each becomes, if it does not stay as it is.
+    known: HashMap<Arc<str>, Option<Arc<str>>>,
+}
+
+impl<'a> Paths<'a> {
+    fn of(engine: &'a Engine) -> Self {
+        Self { engine, known: HashMap::new() }
+    }
+
+    fn cleaned(&mut self, path: &Arc<str>) -> Option<Arc<str>> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let clean = match self.engine.redactor().redact(path) {
+            (Cow::Owned(clean), _) => Some(Arc::from(clean)),
+            (Cow::Borrowed(_), _) => None,
+        };
+        self.known.insert(path.clone(), clean.clone());
+        clean
+    }
+
+    fn clean(&mut self, path: &mut Arc<str>) {
+        if let Some(clean) = self.cleaned(path) {
+            *path = clean;
+        }
+    }
+
+    /// What is stored of a file, if anything is.
+    fn stored(&mut self, path: &Arc<str>, file: Option<FileLineage>) -> Option<(String, Option<StoredLineage>)> {
+        if self.cleaned(path).is_some() {
+            return None;
+        }
+        let mut file = file.map(to_stored);
+        if let Some(StoredLineage::Traced(lineage)) = &mut file
+            && let Some(clean) = self.lineage(lineage)
+        {
+            *lineage = clean;
+        }
+        Some((path.to_string(), file))
+    }
+
+    /// A lineage without them, if it has any.
+    fn lineage(&mut self, lineage: &Lineage) -> Option<Lineage> {
+        if lineage.sources().iter().all(|source| self.cleaned(&source.path).is_none()) {
+            return None;
+        }
+        Some(Lineage::new(lineage.spans(), |id| {
+            let mut source: Source = lineage.sources()[id as usize].clone();
+            self.clean(&mut source.path);
+            source
+        }))
+    }
+
+    /// What is stored of what a commit replaced in a file, if anything is.
+    fn replaced(&mut self, mut file: ReplacedInFile) -> Option<ReplacedInFile> {
+        if self.cleaned(&file.path).is_some() {
+            return None;
+        }
+        self.clean(&mut file.old_path);
+        for old in file.replaced.iter_mut().flat_map(|hunk| &mut hunk.old) {
+            self.clean(&mut old.source.path);
+        }
+        Some(file)
     }
 }
 
@@ -97,17 +182,19 @@ struct ReplacedRows<'a> {
     engine: &'a Engine,
     project: &'a str,
     kept: Option<&'a HashSet<Sha>>,
+    paths: Paths<'a>,
     rows: Vec<(Sha, ReplacedInFile)>,
     failed: Option<LedgerError>,
 }
 
-impl ReplacedRows<'_> {
+impl<'a> ReplacedRows<'a> {
     fn take(&mut self, of: CommitReplaced) {
         let commit = of.commit;
         if self.kept.is_some_and(|kept| !kept.contains(&commit)) {
             return;
         }
-        self.rows.extend(of.files.into_iter().map(|file| (commit, file)));
+        let files = of.files.into_iter().filter_map(|file| self.paths.replaced(file));
+        self.rows.extend(files.map(|file| (commit, file)));
         if self.rows.len() >= BATCH {
             self.write();
         }
@@ -120,16 +207,19 @@ impl ReplacedRows<'_> {
         }
     }
 
-    fn end(mut self) -> Result<()> {
+    fn end(mut self) -> Result<Paths<'a>> {
         self.write();
-        self.failed.map_or(Ok(()), |error| Err(error.into()))
+        match self.failed {
+            Some(error) => Err(error.into()),
+            None => Ok(self.paths),
+        }
     }
 }
 
 fn to_stored(file: FileLineage) -> StoredLineage {
     match file {
         FileLineage::Traced(lineage) => {
-            StoredLineage::Traced(std::sync::Arc::try_unwrap(lineage).unwrap_or_else(|shared| (*shared).clone()))
+            StoredLineage::Traced(Arc::try_unwrap(lineage).unwrap_or_else(|shared| (*shared).clone()))
         }
         FileLineage::Untraced(Untraced::Binary) => StoredLineage::Binary,
         FileLineage::Untraced(Untraced::TooLarge) => StoredLineage::TooLarge,
@@ -138,7 +228,7 @@ fn to_stored(file: FileLineage) -> StoredLineage {
 
 fn to_source(file: StoredLineage) -> FileLineage {
     match file {
-        StoredLineage::Traced(lineage) => FileLineage::Traced(std::sync::Arc::new(lineage)),
+        StoredLineage::Traced(lineage) => FileLineage::Traced(Arc::new(lineage)),
         StoredLineage::Binary => FileLineage::Untraced(Untraced::Binary),
         StoredLineage::TooLarge => FileLineage::Untraced(Untraced::TooLarge),
     }

@@ -1,11 +1,12 @@
 //! Finds the definitions of the code that a query names, or whose place it asks for.
 
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 use backstory_model::{
     filter::{DocumentKind, Filter},
     id::NodeId,
 };
+use backstory_store::index::Projects;
 use regex::Regex;
 
 use super::candidates::is_excluded;
@@ -15,8 +16,10 @@ use crate::{Engine, error::Result};
 const MAX_NAMES: usize = 3;
 /// Definitions of one name.
 const MAX_DEFINITIONS: usize = 5;
-/// Code that text search finds by a name, among which its definitions are.
+/// Code that text search finds by a name, of which definitions come in the order of what is found.
 const LOOKED_AT: usize = 50;
+/// Definitions whose names end in a name, which are looked at whether or not text search finds them.
+const MAX_NAMESAKES: usize = 1_000;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -72,10 +75,14 @@ impl Engine {
         let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
         let own = own.replace("->", ".");
         let hits = index.lexical(&own, &within, LOOKED_AT).await?;
-        let facts = index.facts(hits.iter().map(|hit| hit.document.as_str()));
+        // A name that is used in very many places is found there first.
+        let namesakes = index.definitions(&own, Projects::of(&within), MAX_NAMESAKES);
+        let mut seen = HashSet::new();
+        let ids = hits.iter().map(|hit| hit.document.as_str()).chain(namesakes.iter().map(|id| &**id));
+        let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();
+        let facts = index.facts(ids.iter().copied());
         let mut found: Vec<(bool, Definition)> = Vec::new();
-        for hit in &hits {
-            let id = hit.document.as_str();
+        for id in ids {
             let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(id)) else {
                 continue;
             };

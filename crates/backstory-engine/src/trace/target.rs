@@ -157,6 +157,12 @@ impl Engine {
     /// Where the lines of a file come from.
     pub(crate) fn lineage_at(&self, place: &Place, path: &str) -> Result<Arc<Lineage>> {
         let project = place.project();
+        if self.clean_name(path) != path {
+            return Err(Error::invalid(format!(
+                "{path} is left out, as its path holds what looks like a secret; rename it, or allow that text under \
+                 [redact]"
+            )));
+        }
         if let Some(branch) = &place.branch {
             match self.ledger().lineage(project, branch, path)? {
                 Some(StoredLineage::Traced(lineage)) => return Ok(Arc::new(lineage)),
@@ -168,7 +174,7 @@ impl Engine {
         let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
         let ignored = self.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
         match lineage::at(&self.clone_of(project), place.commit, path, &ignored, &Options::default())? {
-            Some(FileLineage::Traced(lineage)) => Ok(lineage),
+            Some(FileLineage::Traced(lineage)) => Ok(self.clean_lineage(lineage)),
             Some(FileLineage::Untraced(why)) => Err(untraced(path, why)),
             None => Err(self.no_such_path(place, path)?),
         }

@@ -41,6 +41,7 @@ impl Mutation {
             scope: scope.map_or(Scope::New, Scope::from),
             only: only.unwrap_or_default().into_iter().map(Part::from).collect(),
             force: force.unwrap_or(false),
+            keep_new: false,
         };
         Ok(loaders::engine(ctx)?.start_sync(request).await?.into())
     }

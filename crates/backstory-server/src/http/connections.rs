@@ -1,6 +1,6 @@
 //! The accept loop: takes connections, with a deadline for headers, and limits their number, in all and for each
-//! address. A caller without a token can open any number, so when there is no room idle ones are closed; one that is
-//! being answered never is.
+//! address. A caller without a token can open any number, so when there is no room those are closed that have kept the
+//! server waiting longest, the sooner the less they have sent; one that is being answered never is.
 //!
 //! [`Connection::working`] keeps one open. Handlers take it only once a request has arrived whole and its caller is
 //! known.
@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeMap,
     io,
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -23,7 +23,7 @@ use hyper_util::{
 };
 use rustix::process::{Resource, getrlimit};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{Notify, watch},
     time::Sleep,
 };
@@ -40,10 +40,19 @@ const HEADER_TIME: Duration = Duration::from_secs(20);
 const MAX_HEADERS: usize = 32 << 10;
 /// How long a client may take none of the bytes that are ready for it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
-/// How long a connection is safe from giving way after it was opened or was last answered: a request may be on its way.
-const SAFE: Duration = Duration::from_millis(250);
+/// How long a connection is safe from giving way that says nothing: whoever connects has something to say.
+const SAFE_SILENT: Duration = Duration::from_millis(10);
+/// The same of one that has sent a part of a request: the rest may be on its way.
+const SAFE_PART: Duration = Duration::from_millis(25);
+/// The same of one that was answered before: its client may be about to use it again.
+const SAFE_ANSWERED: Duration = Duration::from_millis(250);
+/// Which part of all connections is told to give way at once when there is no room for one more.
+const GIVING_WAY: usize = 16;
+/// Most connections that the system keeps until they are accepted. They come in order, so it must be possible to get
+/// through them in less time than clients have.
+const BACKLOG: u32 = 4096;
 /// Time between two looks for room when nothing says that there is some.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(5);
 /// How long to wait when the system has no descriptor or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 /// What a connection is told that there is no room for.
@@ -77,20 +86,25 @@ pub(super) struct Connection {
     give_way: Notify,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Activity {
     /// Requests that are being answered, or a WebSocket.
     working: usize,
-    /// When it was opened or last answered.
-    last: Instant,
+    /// Since when the client has been waited for: since nothing more was there to be read for the first time after it was
+    /// opened or answered. What comes in drips is no reason to wait for longer, and what is there and was not read yet, as
+    /// the machine is busy, is none to give way.
+    waiting: Option<Instant>,
+    /// Whether anything has come.
+    heard: bool,
+    /// Whether anything was answered that may be asked.
+    answered: bool,
     /// Whether it was told to give way.
     leaving: bool,
 }
 
 impl Connection {
     fn new(caller: IpAddr) -> Arc<Self> {
-        let activity = Activity { working: 0, last: Instant::now(), leaving: false };
-        Arc::new(Self { caller, activity: Mutex::new(activity), give_way: Notify::new() })
+        Arc::new(Self { caller, activity: Mutex::default(), give_way: Notify::new() })
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {
@@ -108,11 +122,33 @@ impl Connection {
         Working(self.clone())
     }
 
-    /// Since when it may give way, if it may.
-    fn silent_since(&self, now: Instant) -> Option<Instant> {
+    /// Something was read, or there was nothing to be read.
+    fn read(&self, something: bool) {
+        let mut activity = self.activity();
+        if something {
+            activity.heard = true;
+        } else {
+            activity.waiting.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// If it may give way: who has been answered after all others, and those before that have been waited for longest.
+    fn turn(&self, now: Instant) -> Option<(bool, Instant)> {
         let activity = self.activity();
-        let may = activity.working == 0 && !activity.leaving && now.duration_since(activity.last) >= SAFE;
-        may.then_some(activity.last)
+        let since = activity.waiting.filter(|_| activity.working == 0 && !activity.leaving)?;
+        let safe = match (activity.answered, activity.heard) {
+            (true, _) => SAFE_ANSWERED,
+            (false, true) => SAFE_PART,
+            (false, false) => SAFE_SILENT,
+        };
+        (now.duration_since(since) >= safe).then_some((activity.answered, since))
+    }
+
+    /// Whether it leaves, now that it was told to: not if a request has come since.
+    fn leaves(&self) -> bool {
+        let mut activity = self.activity();
+        activity.leaving = activity.working == 0;
+        activity.leaving
     }
 }
 
@@ -123,7 +159,7 @@ impl Drop for Working {
     fn drop(&mut self) {
         let mut activity = self.0.activity();
         activity.working -= 1;
-        activity.last = Instant::now();
+        (activity.waiting, activity.answered) = (None, true);
     }
 }
 
@@ -158,15 +194,18 @@ impl Open {
         self.by_id.values().filter(counts).count()
     }
 
-    /// Tells the connection that has been silent longest to give way; false if none may.
-    fn make_room(&self, caller: Option<IpAddr>) -> bool {
+    /// Tells at most so many connections to give way, those that have been waited for longest; how many may.
+    fn make_room(&self, caller: Option<IpAddr>, most: usize) -> usize {
         let now = Instant::now();
         let concerned = self.by_id.values().filter(|of| caller.is_none_or(|caller| of.caller == caller));
-        let silent = concerned.filter_map(|of| Some((of.silent_since(now)?, of))).min_by_key(|(since, _)| *since);
-        let Some((_, connection)) = silent else { return false };
-        connection.activity().leaving = true;
-        connection.give_way.notify_one();
-        true
+        let mut silent: Vec<_> = concerned.filter_map(|of| Some((of.turn(now)?, of))).collect();
+        silent.sort_unstable_by_key(|(turn, _)| *turn);
+        let leaving = &silent[..most.min(silent.len())];
+        for (_, connection) in leaving {
+            connection.activity().leaving = true;
+            connection.give_way.notify_one();
+        }
+        leaving.len()
     }
 }
 
@@ -189,7 +228,7 @@ impl Connections {
                     return;
                 }
                 if open.staying(None) >= self.limits.all {
-                    open.make_room(None);
+                    open.make_room(None, self.limits.all.div_ceil(GIVING_WAY));
                 }
             }
             // What nobody told of: one was answered and is silent from now on.
@@ -202,7 +241,7 @@ impl Connections {
         let caller = caller(address);
         let mut open = self.open();
         let is_full = !caller.is_loopback() && open.staying(Some(caller)) >= self.limits.per_address;
-        if is_full && !open.make_room(Some(caller)) {
+        if is_full && open.make_room(Some(caller), 1) == 0 {
             return None;
         }
         open.last_id += 1;
@@ -243,7 +282,7 @@ struct Stream {
     stream: TokioIo<TcpStream>,
     /// Runs while there are bytes that the client does not take.
     stalled: Option<Pin<Box<Sleep>>>,
-    _slot: Slot,
+    slot: Slot,
 }
 
 impl Stream {
@@ -263,7 +302,9 @@ impl rt::Read for Stream {
         cx: &mut Context<'_>,
         buffer: rt::ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        self.slot.connection.read(read.is_ready());
+        read
     }
 }
 
@@ -293,6 +334,17 @@ impl rt::Write for Stream {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
+}
+
+/// Listens at an address.
+///
+/// # Errors
+/// The address is taken, or is none of this machine.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Answers connections until the server is stopped, then waits until the last one is closed.
@@ -344,14 +396,22 @@ async fn answer(stream: TcpStream, slot: Slot, router: Router, stopped: watch::R
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME).max_buf_size(MAX_HEADERS);
-    let stream = Stream { stream: TokioIo::new(stream), stalled: None, _slot: slot };
+    let stream = Stream { stream: TokioIo::new(stream), stalled: None, slot };
     let mut served = pin!(http.serve_connection(stream, service).with_upgrades());
-    let ended = tokio::select! {
-        ended = served.as_mut() => ended,
-        () = connection.give_way.notified() => Ok(()),
-        () = until(stopped) => {
-            served.as_mut().graceful_shutdown();
-            served.await
+    let ended = loop {
+        tokio::select! {
+            // What has come is read before it gives way.
+            biased;
+            ended = served.as_mut() => break ended,
+            () = connection.give_way.notified() => {
+                if connection.leaves() {
+                    break Ok(());
+                }
+            }
+            () = until(stopped.clone()) => {
+                served.as_mut().graceful_shutdown();
+                break served.await;
+            }
         }
     };
     if let Err(error) = ended {

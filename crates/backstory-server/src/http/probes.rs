@@ -1,14 +1,17 @@
 //! Probes: whether the server lives and whether every store can be read. Anyone may ask, any number of times, so an
 //! answer holds for a while.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use axum::{extract::State, http::StatusCode, response::Json};
+use axum::{Extension, extract::State, http::StatusCode, response::Json};
 use backstory_engine::error::Result;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::{App, Refusal};
+use super::{App, Refusal, connections::Connection};
 use crate::error_table;
 
 /// How long an answer to `/healthz` holds.
@@ -51,7 +54,12 @@ impl Probe {
 }
 
 /// Whether the process is alive and has its ledger.
-pub(super) async fn health(State(app): State<App>) -> std::result::Result<Json<Value>, Refusal> {
+pub(super) async fn health(
+    State(app): State<App>,
+    Extension(connection): Extension<Arc<Connection>>,
+) -> std::result::Result<Json<Value>, Refusal> {
+    // It costs next to nothing, and who asks must get an answer above all when there is no room.
+    let _working = connection.working();
     let look = async { app.engine.last_change().await.map(drop) };
     app.probes.health.ask(HEALTH_HOLDS, look).await?;
     Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") })))

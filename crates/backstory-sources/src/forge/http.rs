@@ -43,7 +43,7 @@ const MAX_REDIRECTS: usize = 3;
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Longest part of a forge's own explanation that is repeated in an error.
 const MAX_REASON: usize = 200;
-/// Bodies of more bytes are parsed where nobody else waits.
+/// Bodies of more bytes are parsed where nobody else waits, and get room as they come.
 const LARGE: usize = 1 << 20;
 
 const TIMEOUTS: Timeouts =

@@ -145,9 +145,10 @@ async fn moved_up(list: &impl UpdatedList, window: &Window) -> Result<(Vec<Threa
     let mut found: Vec<ThreadListing> = Vec::new();
     let mut reread = 0;
     for page in (1..window.page).rev() {
-        let items = list.numbered(window.since, page, None).await?.items;
+        let NumberedPage { items, unreadable, .. } = list.numbered(window.since, page, None).await?;
         reread += 1;
-        let begins_known = items.first().is_some_and(|first| window.is_known(first));
+        // Of a page that cannot be read nothing can be told: it does not lead to the one before.
+        let begins_known = items.first().map_or(!unreadable.is_empty(), |first| window.is_known(first));
         let ids: BTreeSet<u64> = found.iter().map(|listing| listing.id).collect();
         let new = items.into_iter().filter(|listing| !window.is_known(listing) && !ids.contains(&listing.id));
         found.splice(0..0, new.collect::<Vec<_>>());

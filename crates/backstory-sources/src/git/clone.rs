@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use backstory_model::commit::Sha;
 use base64::Engine;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -61,6 +62,19 @@ pub enum CloneError {
         address: String,
         /// What git said.
         said: String,
+    },
+    /// It has an object that git does not let in.
+    #[error(
+        "{address} has objects that git refuses, the first of them {object} ({why}), so nothing new was read of it; \
+         'git fsck' in it names all: rewrite its history without them, with git filter-repo for example, and read that"
+    )]
+    Forbidden {
+        /// Where.
+        address: String,
+        /// The first such object.
+        object: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// It uses SHA-256.
     #[error("{address} names its objects by SHA-256, which cannot be read yet")]
@@ -346,6 +360,9 @@ fn explain(address: &Address, error: impl Into<CloneError>) -> CloneError {
     let error = error.into();
     let CloneError::Git(GitError::Failed { stderr, .. }) = &error else { return error };
     let (address, said) = (address.to_string(), stderr.clone());
+    if let Some((object, why)) = forbidden(stderr) {
+        return CloneError::Forbidden { address, object, why };
+    }
     let has = |texts: &[&str]| texts.iter().any(|text| stderr.contains(text));
     if has(&["mismatched algorithms"]) {
         CloneError::Sha256 { address }
@@ -373,6 +390,19 @@ fn explain(address: &Address, error: impl Into<CloneError>) -> CloneError {
     } else {
         error
     }
+}
+
+/// The object that a check of objects found wrong, and what is wrong with it, as in
+/// `error: object 082ae7…: duplicateEntries: contains duplicate file entries; fatal: fsck error in packed object`.
+fn forbidden(said: &str) -> Option<(String, String)> {
+    if !said.contains("fsck error") {
+        return None;
+    }
+    let (_, rest) = said.split_once("error: object ")?;
+    let (object, rest) = rest.split_once(": ")?;
+    Sha::from_hex(object.as_bytes())?;
+    let why = rest.split_once("; ").map_or(rest, |(why, _)| why);
+    Some((object.to_owned(), why.to_owned()))
 }
 
 /// Removes what a fetch that was killed left behind. Only the holder of the lock may do this.

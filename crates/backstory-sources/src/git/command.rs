@@ -2,7 +2,7 @@
 //!
 //! The configuration of a command is passed in its environment, which only the same user can read; arguments can be
 //! read by everybody on the machine. A command runs in a process group of its own, so that what it starts ends with it,
-//! with a limit of memory, and it ends with this process ([`child`](super::child)).
+//! with a limit of memory, and all of it ends with this process ([`child`](super::child)).
 
 use std::{
     ffi::{OsStr, OsString},
@@ -448,9 +448,8 @@ impl GitCommand {
             if output.as_ref().is_some_and(|output| output.len() > limits.output) {
                 return Err(GitError::TooMuchOutput { command: name, limit: limits.output });
             }
-            if output.is_some()
-                && let Some(status) = process.ended()?
-            {
+            // Whatever it has left behind ends with it, and so does what that may still have written.
+            if let (Some(status), Some(_)) = (process.ended()?, &output) {
                 break status;
             }
             if cancel.is_cancelled() {
@@ -478,7 +477,7 @@ impl GitCommand {
             None => self.command,
         };
         command.process_group(0).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let started = child::start(command).map_err(|source| GitError::Missing { program, source })?;
+        let started = child::start(command, self.child).map_err(|source| GitError::Missing { program, source })?;
         Ok(Process::new(started, self.name, self.memory, self.secrets))
     }
 }

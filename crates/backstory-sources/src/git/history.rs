@@ -78,7 +78,7 @@ pub enum HistoryError {
         what: &'static str,
     },
     /// Nothing came for too long.
-    #[error("no commit came for {} seconds; the machine may be too busy: try again", limit.as_secs())]
+    #[error("no commit was read for {} seconds; the machine may be too busy: try again", limit.as_secs())]
     Stalled {
         /// The limit.
         limit: Duration,
@@ -110,7 +110,7 @@ pub struct HistoryOptions {
     pub identifiers: usize,
     /// Names and addresses to put in place of those in the commits.
     pub mailmap: Option<Mailmap>,
-    /// Longest to wait for the next commits.
+    /// Longest to wait while no thread gets done with any commit.
     pub quiet: Duration,
     /// Longest that git may work on one commit; then that comes without what is in its files.
     pub commit_time: Duration,
@@ -142,13 +142,23 @@ struct Shared {
     commit_time: Duration,
     work: Arc<Mutex<Receiver<Batch>>>,
     done: mpsc::Sender<Done>,
+    /// How many commits were got on with, whether or not the caller has them yet.
+    advanced: Arc<AtomicU64>,
     processes: Processes,
     room: Room,
+}
+
+impl Shared {
+    /// Notes that something was done for a commit.
+    fn advance(&self) {
+        self.advanced.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The commits. Dropping it ends everything that works on it.
 pub struct History {
     done: Receiver<Done>,
+    advanced: Arc<AtomicU64>,
     /// How many batches were handed out in all, once that is known.
     listed: Arc<AtomicU64>,
     permits: Option<SyncSender<()>>,
@@ -195,6 +205,7 @@ pub fn history(
     let (work_sender, work) = mpsc::sync_channel(WINDOW);
     let (done_sender, done) = mpsc::channel();
     let (permits, permit) = mpsc::sync_channel(WINDOW);
+    let advanced = Arc::default();
     for _ in 0..WINDOW {
         let _ = permits.try_send(());
     }
@@ -205,6 +216,7 @@ pub fn history(
         commit_time: options.commit_time,
         work: Arc::new(Mutex::new(work)),
         done: done_sender,
+        advanced: Arc::clone(&advanced),
         processes: processes.clone(),
         room: room.clone(),
     };
@@ -223,6 +235,7 @@ pub fn history(
     }
     Ok(History {
         done,
+        advanced,
         listed,
         permits: Some(permits),
         waiting: BTreeMap::new(),
@@ -268,7 +281,8 @@ impl Iterator for History {
 
 impl History {
     fn next_batch(&mut self) -> Result<Option<Vec<Commit>>, HistoryError> {
-        let started = Instant::now();
+        // A batch comes when it is whole, which may take long where each of its commits does.
+        let (mut advanced, mut since) = (self.advanced.load(Ordering::Relaxed), Instant::now());
         loop {
             if let Some(batch) = self.waiting.remove(&self.next) {
                 self.next += 1;
@@ -283,11 +297,15 @@ impl History {
                 return Err(HistoryError::Cancelled);
             }
             self.processes.end_overdue(self.commit_time);
+            let now = self.advanced.load(Ordering::Relaxed);
+            if now != advanced {
+                (advanced, since) = (now, Instant::now());
+            }
             match self.done.recv_timeout(WATCH_INTERVAL) {
                 Ok((at, batch)) => drop(self.waiting.insert(at, batch)),
                 // Errors of the list come last: what was listed before them is good.
                 Err(RecvTimeoutError::Disconnected) => return self.end(),
-                Err(RecvTimeoutError::Timeout) if started.elapsed() > self.quiet => {
+                Err(RecvTimeoutError::Timeout) if since.elapsed() > self.quiet => {
                     return Err(HistoryError::Stalled { limit: self.quiet });
                 }
                 Err(RecvTimeoutError::Timeout) => {}

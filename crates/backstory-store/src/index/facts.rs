@@ -10,6 +10,7 @@ use backstory_model::{
     digest::{SetDigest, sha256},
     entity::State,
     filter::DocumentKind,
+    id::NodeId,
     sight::Sight,
 };
 use jiff::Timestamp;
@@ -76,19 +77,39 @@ pub type Imprint = [u8; 8];
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     newest: Option<Timestamp>,
-    documents: HashMap<Box<str>, (DocumentFacts, [u8; 32])>,
+    documents: HashMap<Arc<str>, (DocumentFacts, [u8; 32])>,
     /// Over every document and what it says.
     digest: SetDigest,
     /// The same over those that are open.
     open: SetDigest,
     /// Those that are not.
-    confidential: HashSet<Box<str>>,
+    confidential: HashSet<Arc<str>>,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
     /// Authors there are or were, as they are written, by what they are in lower case.
     authors: HashMap<String, HashSet<Arc<str>>>,
     /// The same of labels.
     labels: HashMap<String, HashSet<Arc<str>>>,
+    /// Definitions of code by the last part of their names.
+    definitions: HashMap<Arc<str>, HashSet<Arc<str>>>,
+}
+
+/// The last part of the name of what is defined in a file, if a document is of such.
+fn last_part(id: &str, kind: DocumentKind) -> Option<String> {
+    if kind != DocumentKind::Code {
+        return None;
+    }
+    match id.parse() {
+        Ok(NodeId::Entity { name, .. }) => Some(last_part_of_name(&name).to_owned()),
+        _ => None,
+    }
+}
+
+/// `start` of `Server.start`, `login` of `auth::login~2`, the second one of its name in a file.
+pub(super) fn last_part_of_name(name: &str) -> &str {
+    let is_count = |count: &str| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.rsplit_once('~').filter(|(_, count)| is_count(count)).map_or(name, |(own, _)| own);
+    name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
 impl Facts {
@@ -121,19 +142,32 @@ impl Facts {
         self.newest = self.newest.max(Some(facts.created_at));
         let said = said(content_hash, of);
         self.remove(id);
-        self.digest.add(&line(id, &said));
-        if of.confidential {
-            self.confidential.insert(id.into());
-        } else {
-            self.open.add(&line(id, &said));
+        let id: Arc<str> = id.into();
+        if let Some(name) = last_part(&id, of.kind) {
+            let name = self.name(&name);
+            self.definitions.entry(name).or_default().insert(id.clone());
         }
-        self.documents.insert(id.into(), (facts, said));
+        self.digest.add(&line(&id, &said));
+        if of.confidential {
+            self.confidential.insert(id.clone());
+        } else {
+            self.open.add(&line(&id, &said));
+        }
+        self.documents.insert(id, (facts, said));
         Ok(())
     }
 
     pub(super) fn remove(&mut self, id: &str) {
         if let Some((facts, said)) = self.documents.remove(id) {
             self.digest.remove(&line(id, &said));
+            if let Some(name) = last_part(id, facts.kind)
+                && let Some(same) = self.definitions.get_mut(&*name)
+            {
+                same.remove(id);
+                if same.is_empty() {
+                    self.definitions.remove(&*name);
+                }
+            }
             if facts.confidential {
                 self.confidential.remove(id);
             } else {
@@ -151,8 +185,21 @@ impl Facts {
         self.get(id).is_some_and(|facts| sight.sees(facts.confidential))
     }
 
+    /// The documents of definitions whose names end in this one: at most so many, those that weigh most first.
+    pub(super) fn definitions(&self, name: &str, projects: Projects<'_>, sight: Sight, most: usize) -> Vec<Arc<str>> {
+        let same = self.definitions.get(name).into_iter().flatten();
+        let mut found: Vec<(&DocumentFacts, &Arc<str>)> = same
+            .filter_map(|id| Some((self.get(id)?, id)))
+            .filter(|(facts, _)| sight.sees(facts.confidential) && projects.contain(&facts.project))
+            .collect();
+        found.sort_unstable_by(|(a, one), (b, other)| {
+            b.importance.total_cmp(&a.importance).then_with(|| one.cmp(other))
+        });
+        found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
+    }
+
     /// The documents that only some may see.
-    pub(super) fn confidential(&self) -> &HashSet<Box<str>> {
+    pub(super) fn confidential(&self) -> &HashSet<Arc<str>> {
         &self.confidential
     }
 

@@ -212,6 +212,13 @@ impl Index {
         ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id).filter(seen)?.clone()))).collect()
     }
 
+    /// The documents of what is defined by a name, or by a name that ends in it after a `.` or `::`: at most so many, those
+    /// that weigh most first. Costs nothing but for a name that very many have.
+    pub fn definitions(&self, name: &str, projects: Projects<'_>, most: usize) -> Vec<Arc<str>> {
+        let name = facts::last_part_of_name(name);
+        self.counted().census.facts.definitions(name, projects, self.sight, most)
+    }
+
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
     pub fn known(&self, what: Named, projects: Projects<'_>) -> BTreeSet<Arc<str>> {
         self.counted().census.facts.known(what, projects, self.sight)

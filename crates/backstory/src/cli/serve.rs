@@ -111,7 +111,7 @@ impl Server {
         address: SocketAddr,
     ) -> Result<Self> {
         // Before the stores are opened, which may take long: an address that is taken is told at once.
-        let listener = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+        let listener = backstory_server::listen(address).map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
         let engine = open_engine(session.config()?.settings.clone(), &session.terminal, &directory).await?;
         Ok(Self { command, directory, listener, url, engine })

@@ -147,7 +147,9 @@ fn objects_that_fsck_forbids_do_not_get_in() {
     let home = tempfile::tempdir().unwrap();
     let address = Address::local(origin.path()).unwrap();
     let error = clone(&git(), request(&address, &home.path().join("x.git")), &Cancel::default()).unwrap_err();
-    assert!(matches!(&error, CloneError::Corrupt { said, .. } if said.contains("hasDotgit")), "{error}");
+    assert!(matches!(&error, CloneError::Forbidden { object, .. } if *object == tree.to_string()), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("(hasDotgit: contains '.git')") && said.contains("git filter-repo"), "{said}");
     let tree = origin.raw_object("tree", "not a tree");
     let commit = origin.raw_object("commit", format!("tree {tree}\nauthor x\n\nm"));
     fs::write(origin.git_dir().join("refs/heads/bad"), format!("{commit}\n")).unwrap();

@@ -9,10 +9,10 @@ use std::{
 };
 
 use regex::Regex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::GitError;
-use crate::redact::redact;
+use crate::{git::child, redact::redact};
 
 /// How long the rest of standard error is waited for when a command has failed.
 const STDERR_TIME: Duration = Duration::from_secs(1);
@@ -74,12 +74,30 @@ impl Process {
         }
     }
 
-    /// How it ended; `None` while it runs.
+    /// How it ended; `None` while it runs. What it has started and left behind is ended too.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>, GitError> {
-        if self.ended.is_none() {
+        if self.ended.is_none() && self.end_rest(WaitIdOptions::NOHANG) {
             self.ended = self.child.try_wait().map_err(|source| GitError::Io { command: self.name.clone(), source })?;
         }
         Ok(self.ended)
+    }
+
+    /// Ends what is left of its group once it has ended itself; says whether it has. Its number is free for others only
+    /// when its end was taken notice of, so that is not done here.
+    fn end_rest(&self, how: WaitIdOptions) -> bool {
+        let process = Pid::from_child(&self.child);
+        let ended = loop {
+            match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | how) {
+                Err(rustix::io::Errno::INTR) => {}
+                // The usual way to wait says what is wrong.
+                Err(_) => return true,
+                Ok(status) => break status.is_some(),
+            }
+        };
+        if ended {
+            self.killer().kill();
+        }
+        ended
     }
 
     /// A handle that ends it from another thread.
@@ -93,6 +111,7 @@ impl Process {
     /// If it failed.
     pub fn finish(mut self) -> Result<(), GitError> {
         self.stdin = None;
+        self.end_rest(WaitIdOptions::empty());
         let status = self.child.wait().map_err(|source| GitError::Io { command: self.name.clone(), source })?;
         self.ended = Some(status);
         if status.success() { Ok(()) } else { Err(self.failure(status)) }
@@ -116,6 +135,7 @@ impl Drop for Process {
             self.killer().kill();
             drop(self.child.wait());
         }
+        child::ended(Pid::from_child(&self.child));
     }
 }
 

@@ -100,6 +100,11 @@ fn limits_end_a_command_and_what_it_started() {
     let error = command.run_watched(Vec::new(), limits(), &Cancel::default(), full).unwrap_err();
     assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
 
+    // One that ends by itself leaves nothing behind that would be waited for.
+    let git = Git::find(program(dir.path(), "sleep 1000 & exit 3")).unwrap();
+    let error = git.command(None, Reach::Nothing, "fetch").run(limits(), &Cancel::default()).unwrap_err();
+    assert!(matches!(error, GitError::Failed { .. }), "{error}");
+
     let git = Git::find(program(dir.path(), "yes")).unwrap();
     let small = Limits { output: 100, ..limits() };
     let error = git.command(None, Reach::Nothing, "log").run(small, &Cancel::default()).unwrap_err();

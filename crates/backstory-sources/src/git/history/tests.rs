@@ -344,6 +344,29 @@ fn a_commit_that_git_works_on_for_too_long_comes_without_lines() {
     assert_eq!(summary(&commits[3]), ["M a +1 -1"]);
 }
 
+/// They come together, so the first of them is waited for as long as all of them take.
+#[test]
+fn slow_commits_of_one_batch_are_not_taken_for_silence() {
+    let mut origin = Fixture::new();
+    let mut random = fastrand::Rng::with_seed(1);
+    let versions = [digits(&mut random, 900_000), digits(&mut random, 900_000)];
+    for commit in 0..7 {
+        origin.write("slow", &versions[commit % 2]);
+        origin.commit(format!("{commit}"));
+    }
+    let tips = [origin.sha("HEAD")];
+    let wanted = Wanted { tips: &tips, except: &[], known: None };
+    let (quiet, commit_time) = (Duration::from_secs(3), Duration::from_secs(1));
+    let options = HistoryOptions { quiet, commit_time, jobs: NonZeroUsize::MIN, ..options() };
+    let begun = Instant::now();
+    let commits = read_with(&origin, wanted, options).unwrap();
+    assert!(begun.elapsed() > quiet, "they are slow");
+    assert_eq!(commits.len(), 7);
+    let slow =
+        commits.iter().filter(|commit| commit.incomplete.as_ref().is_some_and(|why| why.contains("longer than")));
+    assert_eq!(slow.count(), 6);
+}
+
 #[test]
 fn a_commit_with_too_many_lines_comes_without_them() {
     let mut origin = Fixture::new();

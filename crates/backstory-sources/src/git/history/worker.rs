@@ -82,7 +82,11 @@ impl Worker<'_> {
         loop {
             while self.given.len() < AHEAD {
                 let Some((number, batch)) = self.take() else { break };
-                let ask = |commit| Asked::of(self.repository, &self.odb, &mut self.trees, commit);
+                let ask = |commit| {
+                    let asked = Asked::of(self.repository, &self.odb, &mut self.trees, commit);
+                    self.shared.advance();
+                    asked
+                };
                 let batch = (number, batch.into_iter().map(ask).collect::<Vec<_>>());
                 if let Some(git) = &mut self.git {
                     git.give(&batch.1, batch.0);
@@ -134,6 +138,7 @@ impl Worker<'_> {
             let reason = reason.or(deep).or(too_many).or_else(|| asked.note.clone());
             let commit = self.commit(asked.sha, changes, reason)?;
             commits.push(Commit { identifiers, secrets, ..commit });
+            self.shared.advance();
         }
         let git = self.git(&[])?;
         match git.output.expect_line(&end_of(number)) {
