@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     fs,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -20,6 +20,7 @@ use backstory_engine::{
     embed::{Embedder, Provider, Settings},
     provider::ProviderError,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -227,8 +228,8 @@ impl Stub {
         let body: Value = serde_json::from_slice(&body).unwrap();
         let seen = Seen { path: uri.path().to_owned(), headers, body };
         let texts: Vec<String> = seen.inputs().into_iter().map(str::to_owned).collect();
-        stub.seen.lock().unwrap().push(seen);
-        if let Some(prepared) = stub.prepared.lock().unwrap().pop_front() {
+        stub.seen.lock().push(seen);
+        if let Some(prepared) = stub.prepared.lock().pop_front() {
             return prepared;
         }
         let vectors = texts.iter().map(|text| stub.vector(text));
@@ -249,11 +250,11 @@ impl Stub {
     }
 
     fn prepare(&self, answers: impl IntoIterator<Item = Response>) {
-        self.prepared.lock().unwrap().extend(answers);
+        self.prepared.lock().extend(answers);
     }
 
     fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 
     fn settings(&self, provider: Provider) -> Settings {

@@ -1,11 +1,6 @@
 //! A GitLab, and a GitHub of the same projects, on 127.0.0.1, with a fixed clock, a log of what it was asked, and faults that can be switched on.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::{collections::BTreeMap, io, sync::Arc, thread};
 
 use axum::{
     Router,
@@ -15,6 +10,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use jiff::{Timestamp, tz::TimeZone};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use url::form_urlencoded;
@@ -117,34 +113,34 @@ impl Forge {
 
     /// What it was asked since the last call, `GET /api/v4/user`, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.log.lock().unwrap())
+        std::mem::take(&mut self.shared.log.lock())
     }
 
     /// Whether anybody waits at the closed door, see [`Self::hold`], or was here at all.
     pub(crate) fn was_asked(&self) -> bool {
-        !self.shared.log.lock().unwrap().is_empty()
+        !self.shared.log.lock().is_empty()
     }
 
     /// Lets the next so many requests whose target has that text fail.
     pub(crate) fn fail(&self, fault: Fault, target: &str, times: usize) {
-        self.shared.faults.lock().unwrap().push(Switched { fault, target: target.to_owned(), times });
+        self.shared.faults.lock().push(Switched { fault, target: target.to_owned(), times });
     }
 
     /// Tells the value at a JSON pointer wrongly, or not at all, wherever the target of the request has that text.
     pub(crate) fn spoil(&self, target: &str, pointer: &str, value: Option<Value>) {
         let spoiled = Spoiled { target: target.to_owned(), pointer: pointer.to_owned(), value };
-        self.shared.spoiled.lock().unwrap().push(spoiled);
+        self.shared.spoiled.lock().push(spoiled);
     }
 
     /// Answers requests whose target has that text with this.
     pub(crate) fn stuff(&self, target: &str, stuffing: Stuffing) {
-        self.shared.stuffed.lock().unwrap().push((target.to_owned(), stuffing));
+        self.shared.stuffed.lock().push((target.to_owned(), stuffing));
     }
 
     /// Tells everything as it is again.
     pub(crate) fn repair(&self) {
-        self.shared.spoiled.lock().unwrap().clear();
-        self.shared.stuffed.lock().unwrap().clear();
+        self.shared.spoiled.lock().clear();
+        self.shared.stuffed.lock().clear();
     }
 
     /// Answers nothing until [`Self::release`].
@@ -158,25 +154,25 @@ impl Forge {
     }
 
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        change(&mut self.shared.world.lock().unwrap())
+        change(&mut self.shared.world.lock())
     }
 }
 
 impl Shared {
     fn fault(&self, target: &str) -> Option<Fault> {
-        let mut faults = self.faults.lock().unwrap();
+        let mut faults = self.faults.lock();
         let struck = faults.iter_mut().find(|fault| fault.times > 0 && target.contains(&fault.target))?;
         struck.times -= 1;
         Some(struck.fault)
     }
 
     fn stuffing(&self, target: &str) -> Option<Stuffing> {
-        let stuffed = self.stuffed.lock().unwrap();
+        let stuffed = self.stuffed.lock();
         stuffed.iter().find(|(part, _)| target.contains(part)).map(|(_, stuffing)| stuffing.clone())
     }
 
     fn spoil(&self, target: &str, json: &mut Value) {
-        for spoiled in self.spoiled.lock().unwrap().iter().filter(|spoiled| target.contains(&spoiled.target)) {
+        for spoiled in self.spoiled.lock().iter().filter(|spoiled| target.contains(&spoiled.target)) {
             spoil(json, &spoiled.pointer, spoiled.value.clone());
         }
     }
@@ -199,7 +195,7 @@ pub(crate) fn spoil(json: &mut Value, pointer: &str, value: Option<Value>) {
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let target = request.uri().to_string();
-    shared.log.lock().unwrap().push(format!("{} {target}", request.method()));
+    shared.log.lock().push(format!("{} {target}", request.method()));
     // The sender is gone only when the test is over.
     let _ = shared.open.clone().wait_for(|open| *open).await;
     if let Some(Stuffing { body, headers }) = shared.stuffing(&target) {
@@ -223,8 +219,8 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
             return (StatusCode::FORBIDDEN, [(header::RETRY_AFTER, "0")], body).into_response();
         }
         Some(Fault::UsedUp) => {
-            let reset = shared.world.lock().unwrap().now.as_second() + 3000;
-            let date = shared.world.lock().unwrap().date();
+            let reset = shared.world.lock().now.as_second() + 3000;
+            let date = shared.world.lock().date();
             let headers =
                 [("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", reset.to_string()), ("date", date)];
             return (StatusCode::FORBIDDEN, headers, r#"{"message": "API rate limit exceeded"}"#).into_response();
@@ -234,7 +230,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         }
         _ => {}
     }
-    let (status, headers, mut json) = shared.world.lock().unwrap().answer(&request);
+    let (status, headers, mut json) = shared.world.lock().answer(&request);
     shared.spoil(&target, &mut json);
     let mut body = if status == StatusCode::NOT_MODIFIED { String::new() } else { json.to_string() };
     if fault == Some(Fault::Truncated) {

@@ -1,10 +1,6 @@
 //! A server that gives the answers of another one, each asked for once, and can tell one value in one of them wrongly.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 use axum::{
     Router,
@@ -13,6 +9,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -83,17 +80,17 @@ impl Mirror {
 
     /// Tells what stands at a place wrongly; not at all without a value.
     pub(crate) fn break_at(&self, place: &Place, value: Option<Value>) {
-        *self.shared.wrong.lock().unwrap() = Some((place.clone(), value));
+        *self.shared.wrong.lock() = Some((place.clone(), value));
     }
 
     /// Tells everything as it is again.
     pub(crate) fn repair(&self) {
-        *self.shared.wrong.lock().unwrap() = None;
+        *self.shared.wrong.lock() = None;
     }
 
     /// What was asked for, and the answer.
     pub(crate) fn answers(&self) -> BTreeMap<String, Value> {
-        let answers = self.shared.answers.lock().unwrap();
+        let answers = self.shared.answers.lock();
         let json = |answer: &Answer| serde_json::from_slice(&answer.body).unwrap_or_default();
         answers.iter().map(|(target, answer)| (target.clone(), json(answer))).collect()
     }
@@ -101,7 +98,7 @@ impl Mirror {
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let target = request.uri().to_string();
-    let known = shared.answers.lock().unwrap().get(&target).cloned();
+    let known = shared.answers.lock().get(&target).cloned();
     let Answer { status, headers, mut body } = match known {
         Some(known) => known,
         None => {
@@ -119,11 +116,11 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
                 }
             }
             let answer = Answer { status, headers, body: answered.bytes().await.unwrap() };
-            shared.answers.lock().unwrap().insert(target.clone(), answer.clone());
+            shared.answers.lock().insert(target.clone(), answer.clone());
             answer
         }
     };
-    let wrong = shared.wrong.lock().unwrap().clone();
+    let wrong = shared.wrong.lock().clone();
     if let Some((place, value)) = wrong.filter(|(place, _)| place.target == target) {
         let mut json: Value = serde_json::from_slice(&body).unwrap();
         spoil(&mut json, &place.pointer, value);

@@ -1,11 +1,6 @@
 //! A language model on 127.0.0.1 that says what it was told to, over the protocols of OpenAI and Ollama.
 
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    sync::{Arc, Mutex},
-    thread,
-};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, thread};
 
 use axum::{
     Json, Router,
@@ -14,6 +9,7 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -71,7 +67,7 @@ impl Shared {
     /// What it says to a question for which there is a rule, if nothing was told it to say next.
     fn by_rule(&self, body: &Value) -> Option<Says> {
         let asked = body["messages"].as_array()?.last()?["content"].as_str()?;
-        let rules = self.rules.lock().unwrap();
+        let rules = self.rules.lock();
         let (words, text) = rules.iter().rev().find(|(words, _)| asked.contains(words.as_str()))?;
         let passage = asked.split("<<<passage [").skip(1).position(|passage| passage.contains(words.as_str()));
         Some(Says::Text(text.replace("PASSAGE", &passage.map_or(0, |place| place + 1).to_string())))
@@ -102,7 +98,7 @@ impl Model {
 
     /// Tells it what to do next, in order.
     pub(crate) fn will(&self, says: impl IntoIterator<Item = Says>) -> &Self {
-        self.shared.says.lock().unwrap().extend(says);
+        self.shared.says.lock().extend(says);
         self
     }
 
@@ -114,7 +110,7 @@ impl Model {
     /// Tells it what to say whenever it is asked about something with these words, in which `PASSAGE` stands for the number
     /// of the passage that has them. Of several rules the last one counts.
     pub(crate) fn whenever(&self, words: &str, text: &str) -> &Self {
-        self.shared.rules.lock().unwrap().push((words.to_owned(), text.to_owned()));
+        self.shared.rules.lock().push((words.to_owned(), text.to_owned()));
         self
     }
 
@@ -125,7 +121,7 @@ impl Model {
 
     /// What it was asked since the last call.
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut self.shared.asked.lock().unwrap())
+        std::mem::take(&mut self.shared.asked.lock())
     }
 
     /// The lines of the configuration that name it.
@@ -140,8 +136,8 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     let (path, stream) = (uri.path().to_owned(), body["stream"] == true);
     let ollama = path == "/api/chat";
     let passages = body["documents"].as_array().cloned().unwrap_or_default();
-    let says = shared.says.lock().unwrap().pop_front().or_else(|| shared.by_rule(&body));
-    shared.asked.lock().unwrap().push(Asked { path, headers, body });
+    let says = shared.says.lock().pop_front().or_else(|| shared.by_rule(&body));
+    shared.asked.lock().push(Asked { path, headers, body });
     match says.unwrap_or(Says::Status(404)) {
         Says::Text(text) if stream => parts(&text, ollama, true),
         Says::BreaksOff(text) => parts(&text, ollama, false),

@@ -10,7 +10,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, PoisonError},
+    sync::Arc,
 };
 
 use backstory_model::{
@@ -91,7 +91,7 @@ impl Engine {
     pub(crate) fn settle_people(&self) -> Result<()> {
         let engine = self.for_work();
         let ledger = engine.ledger();
-        let mut named = self.0.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = self.0.named.lock();
         let hidden = ledger.hidden_people()?;
         if hidden.is_empty() && !ledger.has_confidential()? {
             *named = Named::default();
@@ -109,7 +109,7 @@ impl Engine {
 
     /// Forgets who is named where; needed when what is gone leaves the log.
     pub(crate) fn forget_named(&self) {
-        *self.0.named.lock().unwrap_or_else(PoisonError::into_inner) = Named::default();
+        *self.0.named.lock() = Named::default();
     }
 }
 

@@ -42,7 +42,7 @@ use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -65,6 +65,7 @@ use backstory_store::{
     ledger::{Ledger, LedgerError, StoredItem},
 };
 use jiff::Timestamp;
+use parking_lot::{Mutex, RwLock};
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
@@ -230,7 +231,7 @@ impl Engine {
     }
 
     fn notice(&self, notice: String) {
-        self.0.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+        self.0.notices.lock().push(notice);
     }
 
     pub(crate) fn model_tag(&self) -> ModelTag {
@@ -239,7 +240,7 @@ impl Engine {
 
     /// What happened while the stores were opened, for people.
     pub fn notices(&self) -> Vec<String> {
-        let mut notices = self.0.notices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut notices = self.0.notices.lock().clone();
         notices.extend(self.mended());
         notices
     }
@@ -277,11 +278,11 @@ impl Engine {
     }
 
     pub(crate) fn graph(&self) -> Graph {
-        self.0.graph.read().unwrap_or_else(PoisonError::into_inner).seeing(self.sight())
+        self.0.graph.read().seeing(self.sight())
     }
 
     pub(crate) fn index(&self) -> Index {
-        self.0.index.read().unwrap_or_else(PoisonError::into_inner).seeing(self.sight())
+        self.0.index.read().seeing(self.sight())
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {
@@ -377,7 +378,7 @@ impl Engine {
 
     /// What the items of a project are relative to; people have none.
     pub(crate) fn origin(&self, project: &str) -> Result<Arc<Origin>> {
-        let mut origins = self.0.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut origins = self.0.origins.lock();
         if let Some(origin) = origins.get(project) {
             return Ok(origin.clone());
         }
@@ -438,7 +439,7 @@ impl Engine {
 
     /// The project may have moved to another address.
     pub(crate) fn forget_origins(&self) {
-        self.0.origins.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.origins.lock().clear();
     }
 }
 

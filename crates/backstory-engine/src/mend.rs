@@ -1,10 +1,9 @@
 //! Repairs a projection that proves damaged while it is in use: it is computed again from the ledger, and the operation
 //! that needed it is repeated. What the disk or the system refuses for lack of room or descriptors is no damage.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::{
     Engine,
@@ -80,7 +79,7 @@ impl Times {
 impl Engine {
     /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
     pub fn mended(&self) -> Vec<String> {
-        self.0.mended.notices.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.mended.notices.lock().clone()
     }
 
     /// Whether a projection has proved damaged and was not made anew yet.
@@ -157,6 +156,6 @@ impl Engine {
     fn note_mended(&self, name: &str, reason: &str) {
         let notice = format!("the {name} was damaged and was made anew from the ledger: {reason}");
         tracing::info!(notice, "mended");
-        self.0.mended.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+        self.0.mended.notices.lock().push(notice);
     }
 }

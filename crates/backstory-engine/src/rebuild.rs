@@ -1,7 +1,7 @@
 //! Rebuilds a projection from the ledger into a new generation, without a network, while the old one is still read. It
 //! does not decide whether a projection is damaged.
 
-use std::{path::PathBuf, sync::PoisonError};
+use std::path::PathBuf;
 
 use backstory_store::{
     generations::Generations,
@@ -96,7 +96,7 @@ impl Engine {
         let flushed = graph.clone();
         self.blocking(move || Ok(flushed.flush()?)).await?;
         switch(&self.0.graphs, &directory)?;
-        *self.0.graph.write().unwrap_or_else(PoisonError::into_inner) = graph;
+        *self.0.graph.write() = graph;
         remove_others(&self.0.graphs);
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Engine {
         self.index().copy_to(&directory).await?;
         let index = Index::open(&directory, self.model_tag()).await?;
         switch(&self.0.indexes, &directory)?;
-        *self.0.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        *self.0.index.write() = index;
         remove_others(&self.0.indexes);
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Engine {
         }
         index.optimize().await?;
         switch(&self.0.indexes, &directory)?;
-        *self.0.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        *self.0.index.write() = index;
         remove_others(&self.0.indexes);
         Ok(())
     }

@@ -1,13 +1,10 @@
 //! Tasks: long work in this process, one of a kind at a time, with progress that can be watched. Jobs, which survive
 //! the process, are in [`worker`](crate::worker).
 
-use std::{
-    collections::BTreeMap,
-    future::Future,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, future::Future};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
@@ -209,7 +206,7 @@ pub(crate) struct Tasks(Mutex<Entries>);
 
 impl Tasks {
     fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Starts a task. One of the same kind that is at work is in the way, unless `force` stops it. Forgetting is in the way

@@ -10,17 +10,14 @@
 
 mod queue;
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
@@ -91,7 +88,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
         };
         let owner = {
-            let tasks = self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            let tasks = self.0.work.tasks.lock();
             tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
         };
         if let Some(job) = owner {
@@ -109,7 +106,7 @@ impl Engine {
     }
 
     fn task_of(&self, job: i64) -> Option<u64> {
-        self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(&job).copied()
+        self.0.work.tasks.lock().get(&job).copied()
     }
 
     /// Whether a webhook is expected that has these headers, before its body is read: one of those that may send some
@@ -224,9 +221,9 @@ impl Engine {
         let request = SyncRequest { projects: vec![job.job.project], scope, keep_new: true, ..SyncRequest::default() };
         let outcome = match self.start_sync(request).await {
             Ok(task) => {
-                self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, task.id);
+                self.0.work.tasks.lock().insert(id, task.id);
                 let outcome = self.outcome_of(task.id, attempts, stop).await;
-                self.0.work.tasks.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                self.0.work.tasks.lock().remove(&id);
                 outcome
             }
             Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,

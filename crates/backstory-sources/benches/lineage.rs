@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -22,6 +22,7 @@ use backstory_model::{
     lineage::{Lineage, Seen},
 };
 use backstory_sources::git::lineage::{Computed, FileLineage, Mode, Options, Previous, TipLineage, at, fresh, update};
+use parking_lot::Mutex;
 
 type Files = BTreeMap<Arc<str>, Option<FileLineage>>;
 /// Commit, path and line that git names for a line.
@@ -143,7 +144,7 @@ fn blames(repository: &Path, files: &[Arc<str>], flags: &[&str]) -> HashMap<Arc<
             scope.spawn(|| {
                 while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let lines = blame(repository, path, flags);
-                    found.lock().expect("no thread panics").insert(Arc::clone(path), lines);
+                    found.lock().insert(Arc::clone(path), lines);
                 }
             });
         }

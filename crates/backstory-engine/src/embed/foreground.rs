@@ -1,9 +1,8 @@
 //! Lets background work yield to requests that are being answered.
 
-use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// How long a piece of background work waits at most, so that it goes on however busy a server is.
 const MAX_WAIT: Duration = Duration::from_millis(500);
@@ -27,13 +26,11 @@ impl Foreground {
 
     /// Waits until nobody waits for an answer, but not for ever. Blocks the thread.
     pub(super) fn give_way(&self) {
-        let waiting = self.waiting();
-        // Whether in time or not, what it guards is a number.
-        drop(self.0.quiet.wait_timeout_while(waiting, MAX_WAIT, |waiting| *waiting > 0));
+        self.0.quiet.wait_while_for(&mut self.waiting(), |waiting| *waiting > 0, MAX_WAIT);
     }
 
     fn waiting(&self) -> MutexGuard<'_, usize> {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.waiting.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use backstory_model::{
@@ -14,6 +14,7 @@ use backstory_sources::{
     code::{History, detect, left_out_by_path},
     git::objects::{ObjectError, Objects},
 };
+use parking_lot::Mutex;
 
 use crate::error::Result;
 
@@ -81,7 +82,7 @@ impl Outlines {
         let work = || {
             let mut read = Vec::new();
             loop {
-                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let next = queue.lock().pop();
                 let Some((path, versions)) = next else { return Ok(read) };
                 let mut history = History::new();
                 for version in versions {

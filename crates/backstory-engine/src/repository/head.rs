@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    sync::{Mutex, PoisonError},
 };
 
 use backstory_model::{
@@ -21,6 +20,7 @@ use backstory_sources::{
 };
 use backstory_store::ledger::Page;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::{sync::Work, thread_key};
@@ -115,7 +115,7 @@ impl Work<'_> {
         let work = || {
             let mut done = Vec::new();
             loop {
-                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                let next = queue.lock().pop();
                 match next {
                     Some(file) => done.push(read(file)?),
                     None => return Ok(done),

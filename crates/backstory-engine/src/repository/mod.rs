@@ -29,7 +29,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
     path::PathBuf,
-    sync::{Arc, PoisonError},
+    sync::Arc,
 };
 
 use backstory_model::{
@@ -45,6 +45,7 @@ use backstory_sources::git::{
 };
 use backstory_store::ledger::{Branches, RepositoryEntry, Source, SyncFailure};
 use jiff::Timestamp;
+use parking_lot::MutexGuard;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -207,7 +208,7 @@ impl Known {
         let counts = engine.ledger().counts()?;
         let mut failures = engine.ledger().failures()?;
         failures.retain(|failure| failure.source == Source::Repository);
-        let indexing = engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let indexing = engine.0.indexing.lock().clone();
         Ok(Self { counts, failures, indexing })
     }
 }
@@ -339,13 +340,13 @@ impl Engine {
 
     /// Shows that the repository of a project is being read, until that is dropped.
     pub(crate) fn indexing(&self, project: &str) -> Indexing {
-        *self.0.indexing.lock().unwrap_or_else(PoisonError::into_inner) = Some(project.to_owned());
+        *self.0.indexing.lock() = Some(project.to_owned());
         Indexing { engine: self.clone(), project: project.to_owned() }
     }
 
     /// Held by whoever reads or removes a repository.
-    pub(crate) fn reading(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.0.reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub(crate) fn reading(&self) -> MutexGuard<'_, ()> {
+        self.0.reading.lock()
     }
 
     /// Where the clone of a project's repository is.
@@ -356,7 +357,7 @@ impl Engine {
 
     /// The objects of a project's repository. They stay open.
     pub(crate) fn objects(&self, project: &str) -> Result<Arc<Objects>> {
-        let mut open = self.0.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut open = self.0.objects.lock();
         if let Some(objects) = open.get(project) {
             return Ok(objects.clone());
         }
@@ -366,7 +367,7 @@ impl Engine {
     }
 
     fn forget_objects(&self, project: &str) {
-        self.0.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(project);
+        self.0.objects.lock().remove(project);
     }
 
     /// The git program, looked for once.
@@ -383,7 +384,7 @@ impl Engine {
 
     /// What the ledger knows of a project's repository.
     pub(crate) fn repository_record(&self, project: &str) -> Result<Option<Arc<Repository>>> {
-        let mut known = self.0.repositories.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.0.repositories.lock();
         if let Some(repository) = known.get(project) {
             return Ok(Some(repository.clone()));
         }
@@ -399,7 +400,7 @@ impl Engine {
     }
 
     pub(crate) fn forget_repository_record(&self, project: &str) {
-        self.0.repositories.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(project);
+        self.0.repositories.lock().remove(project);
     }
 
     /// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
@@ -437,7 +438,7 @@ pub(crate) struct Indexing {
 
 impl Drop for Indexing {
     fn drop(&mut self) {
-        let mut indexing = self.engine.0.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut indexing = self.engine.0.indexing.lock();
         indexing.take_if(|project| *project == self.project);
     }
 }

@@ -49,12 +49,12 @@ impl Remembered {
 impl Engine {
     /// What was read is read again.
     pub(crate) fn forget_discussions(&self) {
-        *self.0.remembered.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Remembered::default();
+        *self.0.remembered.lock() = Remembered::default();
     }
 
     /// The discussions of an issue or merge request that hold notes of people, oldest first.
     pub(crate) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
-        let remembered = || self.0.remembered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let remembered = || self.0.remembered.lock();
         let seq = self.ledger().last_seq()?;
         let seen = (id.clone(), self.sight());
         if let Some(known) = remembered().get(seq, &seen) {

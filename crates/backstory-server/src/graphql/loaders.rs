@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -23,6 +23,7 @@ use backstory_engine::{
         id::{NodeId, ThreadId, is_address},
     },
 };
+use parking_lot::Mutex;
 
 /// The loaders of one operation.
 pub(super) type Loaders = DataLoader<Reader, HashMapCache>;
@@ -38,14 +39,14 @@ pub(super) struct People(Mutex<Option<(u64, ByName)>>);
 impl People {
     async fn get(&self, engine: &Engine) -> EngineResult<ByName> {
         let seq = engine.last_change().await?;
-        if let Some((known, people)) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some((known, people)) = &*self.0.lock()
             && *known == seq
         {
             return Ok(people.clone());
         }
         let by_name = |person: Person| (person.username.clone(), Arc::new(Item::Person(person)));
         let people: ByName = Arc::new(engine.people().await?.into_iter().map(by_name).collect());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((seq, people.clone()));
+        *self.0.lock() = Some((seq, people.clone()));
         Ok(people)
     }
 }

@@ -10,7 +10,7 @@ use std::{
     io,
     net::{IpAddr, Ipv6Addr, SocketAddr},
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -21,6 +21,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Resource, getrlimit};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -108,7 +109,7 @@ impl Connection {
     }
 
     fn activity(&self) -> MutexGuard<'_, Activity> {
-        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+        self.activity.lock()
     }
 
     /// Who is at the other end, as far as the network tells.
@@ -215,7 +216,7 @@ impl Connections {
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// Waits until there is room for one more.

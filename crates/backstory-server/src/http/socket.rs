@@ -2,13 +2,7 @@
 //! one may be opened without a token and show it in its first message. Until then it has one of a few places, and the
 //! oldest is closed for a new one.
 
-use std::{
-    any::TypeId,
-    collections::VecDeque,
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{any::TypeId, collections::VecDeque, net::IpAddr, sync::Arc, time::Duration};
 
 use async_graphql::{
     Data, Executor, Request, ServerError, futures_util::stream::BoxStream, http::ALL_WEBSOCKET_PROTOCOLS,
@@ -21,6 +15,7 @@ use axum::{
 };
 use backstory_engine::{error::ErrorKind, model::sight::Sight};
 use futures::{StreamExt as _, stream};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::{
@@ -77,12 +72,8 @@ struct Newcomer {
 
 impl Drop for Newcomer {
     fn drop(&mut self) {
-        lock(&self.newcomers).waiting.retain(|waiting| waiting.id != self.id);
+        self.newcomers.lock().waiting.retain(|waiting| waiting.id != self.id);
     }
-}
-
-fn lock(newcomers: &Mutex<Newcomers>) -> MutexGuard<'_, Newcomers> {
-    newcomers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The place that a connection has.
@@ -107,7 +98,7 @@ impl Sockets {
     /// A place for a connection that has not, and what ends when it must give way.
     fn newcomer(&self, caller: IpAddr) -> (Newcomer, oneshot::Receiver<()>) {
         let (stays, gives_way) = oneshot::channel();
-        let mut newcomers = lock(&self.newcomers);
+        let mut newcomers = self.newcomers.lock();
         newcomers.last_id += 1;
         let id = newcomers.last_id;
         newcomers.waiting.push_back(Waiting { id, caller, _stays: stays });

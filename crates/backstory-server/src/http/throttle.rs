@@ -3,9 +3,10 @@
 use std::{
     collections::{BTreeSet, HashMap},
     net::IpAddr,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 /// Wrong tokens that an address may show at once.
 const BURST: u32 = 20;
@@ -53,7 +54,7 @@ impl Throttle {
     /// It is wrong, or the address showed too many wrong ones to be told.
     pub(super) fn judge(&self, address: IpAddr, token: Option<usize>) -> Result<usize, Denied> {
         let now = Instant::now();
-        let mut callers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.0.lock();
         if callers.len() >= MAX_CALLERS && !callers.contains_key(&address) {
             forget_one(&mut callers);
         }

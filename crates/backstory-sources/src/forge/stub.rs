@@ -4,10 +4,11 @@ use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader, Write as _},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::Arc,
     thread,
 };
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use url::Url;
 
@@ -86,7 +87,7 @@ impl Stub {
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.log.lock().unwrap().clone()
+        self.log.lock().clone()
     }
 }
 
@@ -106,7 +107,7 @@ fn converse(mut stream: TcpStream, log: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Ask
         before: 0,
     };
     {
-        let mut log = log.lock().unwrap();
+        let mut log = log.lock();
         asked.before = log.len();
         log.push(asked.clone());
     }

@@ -20,10 +20,11 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::{Mutex, PoisonError, mpsc},
+    sync::mpsc,
     thread,
 };
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, getrlimit, kill_process_group, setrlimit};
 
 /// First argument of a program that is to become git.
@@ -121,7 +122,7 @@ impl Watcher {
 
 /// Has a group watched over from now on. Without a watcher it is ended by its own end of things alone.
 fn watch_over(program: &Path, group: Pid) {
-    let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watcher = WATCHER.lock();
     if watcher.is_none() {
         match Watcher::start(program) {
             Ok(started) => *watcher = Some(started),
@@ -133,7 +134,7 @@ fn watch_over(program: &Path, group: Pid) {
 
 /// A group has ended.
 pub(super) fn ended(group: Pid) {
-    tell(&mut WATCHER.lock().unwrap_or_else(PoisonError::into_inner), '-', group);
+    tell(&mut WATCHER.lock(), '-', group);
 }
 
 fn tell(watcher: &mut Option<Watcher>, sign: char, group: Pid) {
@@ -157,7 +158,7 @@ static STARTER: Mutex<Option<mpsc::Sender<Start>>> = Mutex::new(None);
 pub(super) fn start(command: Command, watcher: Option<PathBuf>) -> io::Result<Child> {
     let ended = || io::Error::other("the thread that starts processes has ended");
     let starter = {
-        let mut starter = STARTER.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut starter = STARTER.lock();
         match &*starter {
             Some(starter) => starter.clone(),
             None => starter.insert(starting_thread()?).clone(),

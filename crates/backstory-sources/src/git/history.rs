@@ -15,7 +15,7 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, SyncSender},
     },
@@ -28,6 +28,7 @@ use backstory_model::{
     commit::{Commit, Sha},
     people::Mailmap,
 };
+use parking_lot::{Condvar, Mutex};
 
 use super::command::{Cancel, Git, GitError, Killer, Process, Reach};
 
@@ -355,18 +356,17 @@ impl Room {
     fn enter(&self, batch: u64) {
         let (waiting, changed) = &*self.0;
         let full = |waiting: &mut Waiting| waiting.changes > MAX_WAITING && waiting.next < batch;
-        let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(changed.wait_while(waiting, full));
+        changed.wait_while(&mut waiting.lock(), full);
     }
 
     /// A batch was read.
     fn read(&self, changes: usize) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).changes += changes;
+        self.0.0.lock().changes += changes;
     }
 
     /// A batch was taken, and the caller waits for the given one.
     fn taken(&self, next: u64, changes: usize) {
-        let mut waiting = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.0.lock();
         waiting.changes = waiting.changes.saturating_sub(changes);
         waiting.next = next;
         self.0.1.notify_all();
@@ -401,7 +401,7 @@ struct Watched {
 
 impl Processes {
     fn watch(&self, process: Process) -> Watched {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.0.lock();
         let key = running.next;
         running.next += 1;
         running.known.insert(key, RunningProcess { killer: process.killer(), since: None, is_overdue: false });
@@ -412,14 +412,14 @@ impl Processes {
     }
 
     fn kill_all(&self) {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.0.lock();
         running.over = true;
         running.known.values().for_each(|of| of.killer.kill());
     }
 
     /// Ends those that have been waited for longer than that.
     fn end_overdue(&self, limit: Duration) {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.0.lock();
         for of in running.known.values_mut().filter(|of| of.since.is_some_and(|since| since.elapsed() > limit)) {
             of.is_overdue = true;
             of.killer.kill();
@@ -427,7 +427,7 @@ impl Processes {
     }
 
     fn is_over(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).over
+        self.0.lock().over
     }
 }
 
@@ -439,7 +439,7 @@ impl Watched {
     }
 
     fn forget(&self) {
-        self.processes.0.lock().unwrap_or_else(PoisonError::into_inner).known.remove(&self.key);
+        self.processes.0.lock().known.remove(&self.key);
     }
 
     /// Waits for the result of something; the process is ended if that takes too long.
@@ -451,7 +451,7 @@ impl Watched {
     }
 
     fn set_since(&self, since: Option<Instant>) {
-        let mut running = self.processes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.processes.0.lock();
         if let Some(of) = running.known.get_mut(&self.key) {
             of.since = since;
         }
@@ -459,7 +459,7 @@ impl Watched {
 
     /// Whether it was ended because it took too long.
     fn is_overdue(&self) -> bool {
-        let running = self.processes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.processes.0.lock();
         running.known.get(&self.key).is_some_and(|of| of.is_overdue)
     }
 }

@@ -4,11 +4,11 @@ use std::{
     collections::HashMap,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use backstory_model::commit::{FileMode, ObjectKind, RepoPath, Sha, Signature};
 use git2::{ErrorCode, ObjectType, Oid, Repository};
+use parking_lot::Mutex;
 
 use super::{
     commit_object::{parse_commit, parse_links},
@@ -129,13 +129,13 @@ impl Objects {
 
     /// Calls with a repository that nobody else uses meanwhile.
     pub(super) fn with<T>(&self, call: impl FnOnce(&Repository) -> Result<T, ObjectError>) -> Result<T, ObjectError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         let repository = match idle {
             Some(repository) => repository,
             None => Repository::open_bare(&self.path).map_err(|error| self.unreadable(&error))?,
         };
         let result = call(&repository);
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE {
             idle.push(repository);
         }

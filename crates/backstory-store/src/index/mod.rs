@@ -37,7 +37,7 @@ use std::{
     fmt,
     future::Future,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::Arc,
 };
 
 use backstory_model::{
@@ -46,6 +46,7 @@ use backstory_model::{
 };
 use jiff::Timestamp;
 use lancedb::{Connection, Table};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use self::{
     census::{Census, Found},
@@ -284,15 +285,15 @@ impl Index {
     }
 
     fn passages(&self) -> Passages {
-        self.shared.passages.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.passages.read().clone()
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.shared.census.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.census.lock()
     }
 
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.shared.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.remembered.lock()
     }
 
     /// Says that a write begins. If the one before did not end, what is known is taken anew.

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::Arc,
 };
 
 use arrow::array::{RecordBatch, UInt64Array};
@@ -14,6 +14,7 @@ use lancedb::{
     Table,
     query::{QueryBase as _, Select},
 };
+use parking_lot::RwLock;
 
 use super::{
     columns::Columns,
@@ -53,7 +54,7 @@ impl Places {
     /// Remembers the rows of a batch that has the ids of rows and documents and [`ROW`].
     pub(super) fn learn(&self, batch: &RecordBatch) -> Result<(), IndexError> {
         let (ids, documents) = (Columns(batch).text(ID)?, Columns(batch).text(self.column)?);
-        let mut known = self.write();
+        let mut known = self.known.write();
         for (row, address) in addresses(batch)?.iter().enumerate() {
             known.documents.insert(*address, documents.value(row).into());
             known.rows.insert(hash(ids.value(row)), *address);
@@ -65,7 +66,7 @@ impl Places {
     /// is to be the [snapshot](super::tables::snapshot) that they were found in: a row that it does not have has none.
     pub(super) async fn find(&self, table: &Table, addresses: &[u64]) -> Result<Vec<Option<Arc<str>>>, IndexError> {
         let mut unknown: Vec<u64> = {
-            let known = self.read();
+            let known = self.known.read();
             addresses.iter().copied().filter(|address| !known.documents.contains_key(address)).collect()
         };
         if !unknown.is_empty() {
@@ -76,7 +77,7 @@ impl Places {
                 self.learn(&batch)?;
             }
         }
-        let known = self.read();
+        let known = self.known.read();
         Ok(addresses.iter().map(|address| known.documents.get(address).cloned()).collect())
     }
 
@@ -89,7 +90,7 @@ impl Places {
     ) -> Result<Vec<RecordBatch>, IndexError> {
         let columns = self.columns(columns);
         let there: Vec<u64> = {
-            let known = self.read();
+            let known = self.known.read();
             ids.iter().filter_map(|id| known.rows.get(&hash(id)).copied()).collect()
         };
         let mut batches = vec![take(table, there, &columns).await?];
@@ -111,7 +112,7 @@ impl Places {
     /// Forgets all addresses, if most of them must be of rows that are gone.
     pub(super) async fn tidy(&self, table: &Table) -> Result<(), IndexError> {
         let rows = count(table).await?;
-        let mut known = self.write();
+        let mut known = self.known.write();
         if known.documents.len() as u64 > STALE * rows {
             *known = Known::default();
         }
@@ -124,14 +125,6 @@ impl Places {
         columns.sort_unstable();
         columns.dedup();
         columns
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Known> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

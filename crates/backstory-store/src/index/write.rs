@@ -266,7 +266,7 @@ impl Index {
     ) -> Result<(), IndexError> {
         if self.passages().foreign.is_some() {
             let created = create_passages(&self.shared.connection, &self.shared.model).await?;
-            *self.shared.passages.write().unwrap_or_else(std::sync::PoisonError::into_inner) = created;
+            *self.shared.passages.write() = created;
             self.remembered().clear();
         }
         let embedded: Vec<&str> = {

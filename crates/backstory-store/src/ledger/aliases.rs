@@ -1,11 +1,7 @@
 //! Stores the aliases of forgotten people and applies them to what is stored and to what is ingested. How names are
 //! found is in `model::alias`.
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    sync::{Arc, PoisonError},
-};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use backstory_model::{
     alias::{Aliases, PersonNames, alias_of},
@@ -30,7 +26,7 @@ const BATCH: u64 = 1000;
 impl Ledger {
     /// The names that stand in the place of those of people who were forgotten. Costs nothing.
     pub fn aliases(&self) -> Arc<Aliases> {
-        self.aliases.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.aliases.read().clone()
     }
 
     /// Replaces a person by an alias in every payload, conversation and summary, and puts keyed hashes of all that they are
@@ -91,7 +87,7 @@ impl Ledger {
     }
 
     fn know(&self, aliases: Aliases) {
-        *self.aliases.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(aliases);
+        *self.aliases.write() = Arc::new(aliases);
     }
 }
 

@@ -26,11 +26,12 @@ use std::{
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::Arc,
 };
 
 use backstory_model::{alias::Aliases, sight::Sight};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode};
 
 pub use chats::{Chat, Message, NewMessage, Role};
@@ -133,7 +134,7 @@ impl Ledger {
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
         // A panic in another call rolled its transaction back; the connection itself is sound.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock()
     }
 }
 

@@ -3,11 +3,12 @@
 use std::{
     io::Read,
     process::{Child, ChildStdin, ChildStdout, ExitStatus},
-    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
+    sync::{Arc, LazyLock, mpsc},
     thread,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use regex::Regex;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
@@ -25,7 +26,7 @@ const OUT_OF_MEMORY: [&str; 2] = ["Out of memory", "Cannot allocate memory"];
 fn keep_end(mut pipe: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = pipe.read(&mut buffer) {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.lock();
         kept.extend_from_slice(&buffer[..read]);
         if kept.len() > MAX_STDERR {
             let excess = kept.len() - MAX_STDERR;
@@ -120,7 +121,7 @@ impl Process {
     pub(super) fn failure(&self, status: ExitStatus) -> GitError {
         // What git has started may hold the pipe for longer; what has been said by then is enough.
         let _ = self.reader.recv_timeout(STDERR_TIME);
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let stderr = self.stderr.lock();
         let stderr = clean_message(&String::from_utf8_lossy(&stderr), &self.secrets);
         if OUT_OF_MEMORY.iter().any(|said| stderr.contains(said)) {
             return GitError::OutOfMemory { command: self.name.clone(), limit: self.memory };

@@ -4,7 +4,6 @@ use std::{
     collections::VecDeque,
     io::Write,
     process::{ChildStdin, ChildStdout},
-    sync::{PoisonError, TryLockError},
 };
 
 use backstory_model::commit::{Commit, FileChange, RepoPath, Sha};
@@ -110,13 +109,9 @@ impl Worker<'_> {
     fn take(&self) -> Option<Batch> {
         let idle = self.given.is_empty();
         if idle {
-            return self.shared.work.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
+            return self.shared.work.lock().recv().ok();
         }
-        match self.shared.work.try_lock() {
-            Ok(work) => work.try_recv().ok(),
-            Err(TryLockError::Poisoned(work)) => work.into_inner().try_recv().ok(),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.shared.work.try_lock()?.try_recv().ok()
     }
 
     /// Reads the commits of the first batch that git was given.

@@ -1,11 +1,9 @@
 //! Tests of listing issues and merge requests.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use backstory_model::reference::Forge;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::*;
@@ -33,7 +31,7 @@ fn item(id: u64, updated_at: Timestamp) -> Value {
 /// A page as GitLab gives it, by cursor if that is asked for and offered.
 fn page(items: &Items, asked: &Asked, keyset: bool) -> Reply {
     let since: Option<Timestamp> = asked.query("updated_after").map(|at| at.parse().unwrap());
-    let items = items.lock().unwrap();
+    let items = items.lock();
     let mut rows: Vec<(Timestamp, u64)> = items.iter().map(|(id, at)| (*at, *id)).collect();
     rows.retain(|(at, _)| since.is_none_or(|since| *at >= since));
     rows.sort_unstable();
@@ -183,7 +181,7 @@ async fn items_that_change_while_they_are_listed_hide_no_others() {
         let stub = serve(&items, keyset);
         let mut now = 1000;
         let change = || {
-            let mut items = items.lock().unwrap();
+            let mut items = items.lock();
             for _ in 0..random.usize(0..130) {
                 let id = random.u64(1..=items.len() as u64);
                 now += i64::from(random.bool());
@@ -197,7 +195,7 @@ async fn items_that_change_while_they_are_listed_hide_no_others() {
         let pages = listed(&stub, kind, None, change).await;
         let last: BTreeMap<u64, Timestamp> =
             pages.iter().flat_map(|page| &page.threads).map(|listing| (listing.id, listing.updated_at)).collect();
-        let items = items.lock().unwrap();
+        let items = items.lock();
         assert_eq!(last.keys().collect::<Vec<_>>(), items.keys().collect::<Vec<_>>(), "seed {seed}");
         let unchanged = items.iter().filter(|(_, time)| **time < at(1000));
         for (id, time) in unchanged {
