@@ -104,7 +104,7 @@ fn in_ledger(sandbox: &Sandbox) -> BTreeSet<&'static str> {
     let ledger = Ledger::open(&sandbox.data().join("ledger.sqlite")).unwrap();
     let mut found = BTreeSet::new();
     ledger
-        .each_text(|_, text| {
+        .for_each_text(|_, text| {
             found.extend(words_in(&String::from_utf8_lossy(text)));
             true
         })

@@ -210,7 +210,7 @@ fn left_by_an_older_version(forge: &Forge) -> Sandbox {
             payload: payload.to_string().into_bytes(),
         }
     };
-    let discussion = ledger.keys_beginning("acme/shop", ItemKind::Discussion, "#2~", 1).unwrap().remove(0);
+    let discussion = ledger.keys_with_prefix("acme/shop", ItemKind::Discussion, "#2~", 1).unwrap().remove(0);
     let items = vec![
         bad(ItemKind::Discussion, &discussion, Some("#2"), |json| json["notes"][0]["created_at"] = Value::Null),
         bad(ItemKind::Project, "project", None, |json| json["web_url"] = json!("")),

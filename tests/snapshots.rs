@@ -84,7 +84,7 @@ async fn a_directory_without_records_gets_one_when_it_is_opened() {
     let known = engine.snapshots().await.unwrap();
     drop(engine);
     let ledger = Ledger::open(&data.path().join("ledger.sqlite")).unwrap();
-    ledger.forget_snapshots(&ids(&known.recorded)).unwrap();
+    ledger.delete_snapshots(&ids(&known.recorded)).unwrap();
     drop(ledger);
     let engine = backstory_engine::Engine::open(data.path(), settings()).await.unwrap();
     let again = engine.snapshots().await.unwrap();

@@ -13,7 +13,9 @@ use backstory_model::{
     filter::{DocumentKind, Filter},
     text::words,
 };
-use backstory_store::index::{Applied, Index, IndexError, ModelTag, NewPassage, NewPassages, ThreadDocuments, Vectors};
+use backstory_store::index::{
+    ApplyCounts, Index, IndexError, ModelTag, NewPassage, NewPassages, ThreadDocuments, Vectors,
+};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -194,7 +196,7 @@ async fn applying_the_same_again_writes_nothing() {
     let index = open(&dir).await;
     let documents: Vec<_> = (0..20).map(|n| issue(&format!("a/b#{n}"), "Same", &format!("text {n}"))).collect();
     let first = index.apply(threads(&documents), 5).await.unwrap();
-    assert_eq!(first, Applied { written: 20, unchanged: 0, deleted: 0 });
+    assert_eq!(first, ApplyCounts { written: 20, unchanged: 0, deleted: 0 });
     embed(&index, &documents).await;
 
     let tables = [dir.path().join("documents.lance"), dir.path().join("passages.lance")];
@@ -202,7 +204,7 @@ async fn applying_the_same_again_writes_nothing() {
     index.apply(threads(&documents), 5).await.unwrap();
     let before: Vec<_> = data().collect();
     let again = index.apply(threads(&documents), 5).await.unwrap();
-    assert_eq!(again, Applied { written: 0, unchanged: 20, deleted: 0 });
+    assert_eq!(again, ApplyCounts { written: 0, unchanged: 20, deleted: 0 });
     assert_eq!(data().collect::<Vec<_>>(), before);
     assert_eq!(index.coverage().embedded, 20);
 }
@@ -214,7 +216,7 @@ async fn changed_text_replaces_the_old_one_and_asks_for_new_vectors() {
     let (_dir, index) = index_of(&[old.clone(), other.clone()]).await;
     let new = Document { updated_at: at(9), ..issue("a/b#1", "Login", "tokens are eaten") };
     let applied = index.apply(threads(&[new.clone(), other]), 2).await.unwrap();
-    assert_eq!(applied, Applied { written: 1, unchanged: 1, deleted: 0 });
+    assert_eq!(applied, ApplyCounts { written: 1, unchanged: 1, deleted: 0 });
 
     assert_eq!(lexical(&index, "cookies", &everything()).await, ["a/b#2"]);
     assert_eq!(lexical(&index, "tokens", &everything()).await, ["a/b#1"]);
@@ -239,7 +241,7 @@ async fn changed_labels_are_searched_without_embedding_again() {
     index.optimize().await.unwrap();
     let new = Document { labels: vec!["wontfix".into()], state: Some(State::Closed), updated_at: at(9), ..old };
     let applied = index.apply(threads(&[new]), 2).await.unwrap();
-    assert_eq!(applied, Applied { written: 1, unchanged: 0, deleted: 0 });
+    assert_eq!(applied, ApplyCounts { written: 1, unchanged: 0, deleted: 0 });
 
     assert_eq!(index.pending(None, 10), []);
     assert_eq!(index.coverage().passages, 2);
@@ -265,12 +267,12 @@ async fn vanished_documents_and_threads_are_not_found_any_more() {
     embed(&index, &all).await;
 
     let applied = index.apply(vec![thread(&[parent, replies[1].clone()])], 2).await.unwrap();
-    assert_eq!(applied, Applied { written: 0, unchanged: 2, deleted: 1 });
+    assert_eq!(applied, ApplyCounts { written: 0, unchanged: 2, deleted: 1 });
     for hits in [lexical(&index, "cookies", &everything()).await, semantic(&index, "cookies", &everything()).await] {
         assert!(!hits.contains(&"a/b#1~x".to_owned()) && hits.len() == 2, "{hits:?}");
     }
     let applied = index.apply(vec![deleted("a/b#1"), deleted("a/b#404")], 3).await.unwrap();
-    assert_eq!(applied, Applied { written: 0, unchanged: 0, deleted: 2 });
+    assert_eq!(applied, ApplyCounts { written: 0, unchanged: 0, deleted: 2 });
     assert_eq!(lexical(&index, "cookies", &everything()).await, Vec::<String>::new());
     assert_eq!(semantic(&index, "cookies", &everything()).await, Vec::<String>::new());
     let coverage = index.coverage();
@@ -283,10 +285,10 @@ async fn vectors_are_known_by_their_text_even_after_a_change() {
     document.parts.push(Part { attribution: String::new(), body: "second".into() });
     let (dir, index) = index_of(std::slice::from_ref(&document)).await;
     let hashes: Vec<_> = passages(&document).passages.into_iter().map(|passage| passage.text_hash).collect();
-    let known = index.known_vectors(&hashes).await.unwrap();
+    let known = index.vectors_by_text_hash(&hashes).await.unwrap();
     assert_eq!(known.len(), 2);
     assert_eq!(known[&hashes[1]], vector("Title\n\nsecond"));
-    assert!(index.known_vectors(&[sha256_hex("never embedded")]).await.unwrap().is_empty());
+    assert!(index.vectors_by_text_hash(&[sha256_hex("never embedded")]).await.unwrap().is_empty());
 
     let old = Vectors::open(dir.path(), &model("words")).await.unwrap().unwrap();
     assert_eq!(old.find(&hashes).await.unwrap(), known);
@@ -297,7 +299,7 @@ async fn vectors_are_known_by_their_text_even_after_a_change() {
     document.parts[1].body = "third".into();
     index.apply(threads(&[document]), 2).await.unwrap();
     assert_eq!(index.coverage().passages, 0);
-    assert_eq!(index.known_vectors(&hashes[..1]).await.unwrap()[&hashes[0]], vector("Title\n\nfirst"));
+    assert_eq!(index.vectors_by_text_hash(&hashes[..1]).await.unwrap()[&hashes[0]], vector("Title\n\nfirst"));
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::{
     path::Path,
 };
 
-use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Sight};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Visibility};
 use backstory_store::ledger::{
-    AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, Page, PutAside,
-    REMOVED_ANSWER, RepositoryEntry, Retried, Role, RunStatus, Subject, Written,
+    AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, NewQuarantined, Page,
+    REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus, Subject, Written,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -118,7 +118,7 @@ fn every_change_gets_the_next_sequence_number_and_no_change_gets_none() {
     assert_eq!(after, [(2, "bug".to_owned()), (3, "#1".to_owned())]);
     assert_eq!(ledger.changes_after(2, 10).unwrap()[0].payload.as_deref(), Some(br#"{"a":1}"#.as_slice()));
     assert_eq!(
-        ledger.threads_after(0, 10).unwrap(),
+        ledger.changed_threads_after(0, 10).unwrap(),
         [(2, "acme/shop".to_owned(), None), (3, "acme/shop".to_owned(), Some("#1".to_owned()))]
     );
 }
@@ -274,7 +274,7 @@ fn an_answer_that_comes_late_is_not_kept() {
     ledger.add_messages(chat, &messages, 10, at(3)).unwrap();
     let kept = ledger.messages(chat, 0, 10).unwrap();
     let texts: Vec<&str> = kept.iter().map(|message| message.text.as_str()).collect();
-    assert_eq!(texts, [REMOVED_ANSWER, REMOVED_ANSWER, "What of 10?", &format!("As @{alias} said")]);
+    assert_eq!(texts, [REMOVED_ANSWER_TEXT, REMOVED_ANSWER_TEXT, "What of 10?", &format!("As @{alias} said")]);
     let answers: Vec<_> = kept.iter().filter_map(|message| message.answer.as_deref()).collect();
     let [answer] = answers[..] else { panic!("{answers:?}") };
     let answer: serde_json::Value = serde_json::from_slice(answer).unwrap();
@@ -298,7 +298,7 @@ fn what_a_model_writes_late_is_not_kept() {
     for (subject, text) in
         [("acme/shop#1", "Al did it."), ("acme/shop#2", "It was also done."), ("acme/shop#3", "One.")]
     {
-        ledger.keep_written(&written(subject, text)).unwrap();
+        ledger.put_generated(&written(subject, text)).unwrap();
     }
     let names = PersonNames { id: "al".into(), ..PersonNames::default() };
     let (erased, alias) = ledger.forget_person(&names, None, at(2)).unwrap();
@@ -313,7 +313,7 @@ fn what_a_model_writes_late_is_not_kept() {
         ("acme/cart@1111111111111111111111111111111111111111", None),
         ("acme/shop#10", Some(format!("@{alias} asked."))),
     ] {
-        ledger.keep_written(&written(subject, "@al asked.")).unwrap();
+        ledger.put_generated(&written(subject, "@al asked.")).unwrap();
         assert_eq!(text_of(subject), expected, "{subject}");
     }
 }
@@ -327,7 +327,7 @@ fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
         ledger.audit(None, None, 1).unwrap().remove(0).verified
     };
     assert_eq!(forget(None), None);
-    assert_eq!(ledger.unfinished_forgets().unwrap(), Vec::<String>::new());
+    assert_eq!(ledger.unfinished_erasures().unwrap(), Vec::<String>::new());
     assert_eq!(forget(Some(false)), Some(false));
     assert_eq!([forget(None), forget(None)], [Some(false); 2]);
     assert_eq!(forget(Some(true)), Some(true));
@@ -336,7 +336,7 @@ fn what_was_found_once_is_not_gone_because_nobody_knows_it_any_more() {
     ledger.undo_forget(&first_issue(), None, at(2)).unwrap();
     assert_eq!(forget(None), None);
     ledger.forget(&first_issue(), &[], None, at(3)).unwrap();
-    assert_eq!(ledger.unfinished_forgets().unwrap(), ["acme/shop#1"]);
+    assert_eq!(ledger.unfinished_erasures().unwrap(), ["acme/shop#1"]);
 }
 
 #[test]
@@ -357,8 +357,8 @@ fn what_is_not_kept_does_not_bury_what_was_forgotten() {
     assert_eq!(ledger.audit(None, Some(retired[999].id), 10).unwrap(), forgotten);
 }
 
-fn put_aside(kind: ItemKind, key: &str, thread: Option<&str>) -> PutAside {
-    PutAside {
+fn put_aside(kind: ItemKind, key: &str, thread: Option<&str>) -> NewQuarantined {
+    NewQuarantined {
         project: "acme/shop".into(),
         kind,
         key: key.into(),
@@ -381,14 +381,14 @@ fn what_cannot_be_read_is_put_aside_with_its_page_and_what_was_stored_of_it_stay
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
     ledger.commit(&page(items)).unwrap();
-    let read_again = |put_aside: Vec<PutAside>, items: Vec<NewItem>, second: i64| {
+    let read_again = |put_aside: Vec<NewQuarantined>, items: Vec<NewItem>, second: i64| {
         let (project, thread) = ("acme/shop".to_owned(), "#1".to_owned());
         let page = Page {
             items,
             put_aside,
             fetched_at: at(second),
             complete_threads: vec![(project.clone(), thread.clone())],
-            retried: vec![Retried::Thread(project, thread)],
+            retried: vec![RetriedItem::Thread(project, thread)],
             ..Page::default()
         };
         ledger.commit(&page).unwrap();
@@ -417,8 +417,8 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
     ledger.commit(&page(items)).unwrap();
-    let open = ledger.seeing(Sight::Open);
-    let hidden = PutAside { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
+    let open = ledger.seeing(Visibility::Open);
+    let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
     ledger.commit(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
     assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);

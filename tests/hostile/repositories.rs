@@ -14,7 +14,7 @@ use std::{
 
 use backstory_sources::git::{
     Cancel, Git,
-    command::{GitSettings, Limits, Reach},
+    command::{GitSettings, Limits, NetworkAccess},
 };
 use serde_json::Value;
 
@@ -438,7 +438,7 @@ fn memory_of_git_is_what_the_command_says() {
     let git = git_that_tells(&directory);
     let limits = Limits { time: Duration::from_secs(20), output: 100 };
     let said = |memory: u64| {
-        let command = git.command(None, Reach::Nothing, "x").memory(memory);
+        let command = git.command(None, NetworkAccess::Nothing, "x").memory(memory);
         String::from_utf8(command.run(limits, &Cancel::default()).unwrap()).unwrap().trim().parse::<u64>().unwrap()
     };
     assert_eq!(said(512 << 20), 512 << 10);

@@ -20,7 +20,7 @@ async fn another_model_keeps_the_vectors_until_it_brings_its_own() {
         let query = vec![1.0; other.dimension];
         assert_eq!(index.semantic(&query, &everything(), 10).await.unwrap(), []);
         let hash = passages(&document).passages[0].text_hash.clone();
-        assert!(index.known_vectors(std::slice::from_ref(&hash)).await.unwrap().is_empty());
+        assert!(index.vectors_by_text_hash(std::slice::from_ref(&hash)).await.unwrap().is_empty());
         assert_eq!(lexical(&index, "body", &everything()).await, ["a/b#1"]);
 
         // It was a mistake: nothing is lost, and changes made meanwhile are there.

@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 use backstory_engine::{
     Engine, Projection, Scope, SyncRequest,
     error::Error,
-    ledger::{Branches, Ledger, RepositoryEntry, StoredLineage},
+    ledger::{Branches, Ledger, RepositoryEntry, StoredBlame},
     model::{commit::Sha, entity::ItemKind, score::Profile},
     repository::{AddRequest, RepositoryStatus},
     settings::{Forge, Settings},
-    sources::git::lineage::{self, CommitReplaced, FileLineage, Options, Untraced},
+    sources::git::lineage::{self, CommitReplaced, FileOutcome, Options, Untraced},
     task::{Task, TaskStatus},
 };
 use serde_json::Value;
@@ -189,9 +189,9 @@ impl Indexed {
                 for (path, expected) in &fresh.tips[0].files {
                     let kept = ledger.lineage(PROJECT, branch, path).unwrap();
                     let expected = expected.as_ref().map(|file| match file {
-                        FileLineage::Traced(lineage) => StoredLineage::Traced((**lineage).clone()),
-                        FileLineage::Untraced(Untraced::Binary) => StoredLineage::Binary,
-                        FileLineage::Untraced(Untraced::TooLarge) => StoredLineage::TooLarge,
+                        FileOutcome::Traced(lineage) => StoredBlame::Traced((**lineage).clone()),
+                        FileOutcome::Untraced(Untraced::Binary) => StoredBlame::Binary,
+                        FileOutcome::Untraced(Untraced::TooLarge) => StoredBlame::TooLarge,
                     });
                     assert_eq!(kept, expected, "{at}: {path} at {branch}");
                 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
-    ask::{AskRequest, Telling},
+    ask::{AskRequest, StatementSender},
     error::{Error, ErrorKind, Result},
     search::MAX_QUERY,
     trace::{LineOrigin, Target, TraceRequest},
@@ -164,7 +164,7 @@ impl Engine {
         self.check_project(project.as_deref()).await?;
         let now = Timestamp::now();
         let chat = self
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 if ledger.chat_count()? >= MAX_CHATS {
                     return Ok(None);
                 }
@@ -180,7 +180,7 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn chats(&self, limit: usize) -> Result<Vec<Chat>> {
-        self.ledger_step(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
+        self.with_ledger(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
     }
 
     /// One conversation.
@@ -188,7 +188,7 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn chat(&self, id: i64) -> Result<Option<Chat>> {
-        self.ledger_step(move |ledger| ledger.chat(id)).await
+        self.with_ledger(move |ledger| ledger.chat(id)).await
     }
 
     /// The messages of a conversation in order, those after number `after`, at most `limit`.
@@ -196,7 +196,7 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
-        let stored = self.ledger_step(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
+        let stored = self.with_ledger(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
         stored.into_iter().map(Message::try_from).collect()
     }
 
@@ -205,7 +205,7 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be written.
     pub async fn remove_chat(&self, id: i64) -> Result<bool> {
-        self.ledger_step(move |ledger| ledger.remove_chat(id)).await
+        self.with_ledger(move |ledger| ledger.remove_chat(id)).await
     }
 
     /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
@@ -215,7 +215,7 @@ impl Engine {
     ///
     /// # Errors
     /// There is no such conversation, it is full, or asking fails.
-    pub async fn send_message(&self, request: SendMessage, telling: Option<Telling>) -> Result<Message> {
+    pub async fn send_message(&self, request: SendMessage, telling: Option<StatementSender>) -> Result<Message> {
         let SendMessage { chat, text, model } = request;
         let gone =
             || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
@@ -243,7 +243,7 @@ impl Engine {
                     filter: Filter { project: known.project, ..Filter::default() },
                     model,
                 };
-                let answer = self.ask_telling(request, telling).await?;
+                let answer = self.ask_streaming(request, telling).await?;
                 let shown = shown(&answer);
                 (answer, shown)
             }
@@ -254,7 +254,7 @@ impl Engine {
             NewMessage { role: Role::Assistant, text: shown, answer: Some(json) },
         ];
         let now = Timestamp::now();
-        let added = self.ledger_step(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
+        let added = self.with_ledger(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
         let number = added.ok_or_else(|| full(chat))?;
         self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)
     }
@@ -265,7 +265,7 @@ impl Engine {
         if !Question::asks_who_wrote_it(text) {
             return Ok(None);
         }
-        let all = self.ledger_step(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+        let all = self.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
         let last = all.into_iter().rev().find_map(|message| message.answer);
         let last: Option<Answer> = last.and_then(|json| serde_json::from_slice(&json).ok());
         let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
@@ -279,7 +279,7 @@ impl Engine {
         let mut said = String::new();
         for cited in last.citations.iter().take(MAX_SOURCES) {
             let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
-            let (citation, sentence) = self.writer_of(cited, number).await?;
+            let (citation, sentence) = self.author_of_citation(cited, number).await?;
             if !answer.citations.iter().any(|known| (&known.id, known.bytes) == (&citation.id, citation.bytes)) {
                 let _ = writeln!(said, "{sentence} [{number}]\n");
                 answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
@@ -292,7 +292,7 @@ impl Engine {
 
     /// What shows who wrote the text of a citation, and a sentence that says it: of lines of a file the commit that wrote
     /// most of them.
-    async fn writer_of(&self, cited: &Citation, number: u32) -> Result<(Citation, String)> {
+    async fn author_of_citation(&self, cited: &Citation, number: u32) -> Result<(Citation, String)> {
         if let Some((origin, citation)) = self.commit_of_lines(cited, number).await? {
             let sentence =
                 format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
@@ -330,7 +330,7 @@ impl Engine {
         if Question::stands_alone(text) {
             return Ok(None);
         }
-        let all = self.ledger_step(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+        let all = self.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
         let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
         let asked: Vec<String> = asked.collect();
         Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())

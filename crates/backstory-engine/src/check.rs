@@ -8,12 +8,12 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
-    sight::Sight,
+    sight::Visibility,
 };
-use backstory_sources::forge::UNTOLD;
+use backstory_sources::forge::UNKNOWN_KEY;
 use backstory_store::{
     graph::queries::CHECKS,
-    ledger::{Ledger, Quarantined, StoredLineage},
+    ledger::{Ledger, Quarantined, StoredBlame},
 };
 
 use serde::{Deserialize, Serialize};
@@ -111,8 +111,8 @@ impl Engine {
     /// # Errors
     /// A store cannot be read at all.
     pub async fn check(&self) -> Result<CheckReport> {
-        let mut report = self.for_work().check_all().await?;
-        if self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await? {
+        let mut report = self.with_full_visibility().check_all().await?;
+        if self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await? {
             // Problems name things that this must not.
             for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
                 let count = finding.problems.len();
@@ -137,13 +137,13 @@ impl Engine {
             }
             findings.push(Finding { rule: rule.to_owned(), problems });
         };
-        add("the ledger is sound", self.ledger_step(|ledger| ledger.check()).await?);
+        add("the ledger is sound", self.with_ledger(|ledger| ledger.check()).await?);
         let expected = self.expected().await?;
         add("every stored object can be read", expected.unreadable.clone());
         add("every configured project has been read, with a cursor for each list", self.missing_projects().await?);
         add("no cursor is later than the newest object of its list", self.early_cursors(&expected).await?);
         // What is missing because it cannot be read is told by the quarantine.
-        let (_, aside) = self.ledger_step(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
+        let (_, aside) = self.with_ledger(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
         for check in CHECKS {
             let rows = self.graph_query(check.query, vec![]).await?;
             let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
@@ -158,8 +158,8 @@ impl Engine {
             self.graph_gaps(&expected).await?,
         );
         add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
-        add("every indexed repository has its clone, with the indexed commit", self.lost_clones().await?);
-        add("the lines of every file at an indexed head have an origin", self.untraced_files().await?);
+        add("every indexed repository has its clone, with the indexed commit", self.broken_clones().await?);
+        add("the lines of every file at an indexed head have an origin", self.files_without_blame().await?);
         add("links that nobody stated follow from ledger and index", self.unfounded_links().await?);
         add("what language models wrote is in the graph as the ledger has it", self.wrong_written().await?);
         add("both projections have applied every change", self.lag().await?);
@@ -223,7 +223,7 @@ impl Engine {
             let step = move |ledger: &Ledger| {
                 Ok(!ledger.forgotten_threads(&path)?.is_empty() || !ledger.quarantine_of(&path)?.is_empty())
             };
-            if self.settings().retention.drops_threads() || self.ledger_step(step).await? {
+            if self.settings().retention.drops_threads() || self.with_ledger(step).await? {
                 continue;
             }
             let newest = |kind: ItemKind| expected.newest.get(&(project.path.clone(), kind)).copied();
@@ -289,7 +289,7 @@ impl Engine {
     }
 
     /// Clones that are not what was indexed: files have no text without them.
-    async fn lost_clones(&self) -> Result<Vec<String>> {
+    async fn broken_clones(&self) -> Result<Vec<String>> {
         let clones = self.check_clones().await?;
         let lost = clones.into_iter().filter_map(|(project, problem)| Some((project, problem?)));
         let advice = "run 'backstory sync', then 'backstory rebuild'";
@@ -297,7 +297,7 @@ impl Engine {
     }
 
     /// Files whose lineage is missing or tells of another number of lines, and branches whose lineage is out of date.
-    async fn untraced_files(&self) -> Result<Vec<String>> {
+    async fn files_without_blame(&self) -> Result<Vec<String>> {
         let engine = self.clone();
         self.blocking(move || {
             let mut problems = Vec::new();
@@ -327,14 +327,14 @@ impl Engine {
                 let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
                 let Some(analysis) = file.and_then(|file| file.analysis) else { continue };
                 match self.ledger().lineage(project, branch, &item.key)? {
-                    Some(StoredLineage::Traced(lineage)) if lineage.lines() == analysis.line_count => {}
-                    Some(StoredLineage::Traced(lineage)) => problems.push(format!(
+                    Some(StoredBlame::Traced(lineage)) if lineage.lines() == analysis.line_count => {}
+                    Some(StoredBlame::Traced(lineage)) => problems.push(format!(
                         "{project}:{} has {} lines, its lineage {}",
                         item.key,
                         analysis.line_count,
                         lineage.lines()
                     )),
-                    Some(StoredLineage::Binary | StoredLineage::TooLarge) => {}
+                    Some(StoredBlame::Binary | StoredBlame::TooLarge) => {}
                     None => problems.push(format!("{project}:{} has no lineage", item.key)),
                 }
             }
@@ -364,7 +364,7 @@ fn is_aside(node: &NodeId, aside: &[Quarantined]) -> bool {
     match (node, ledger_key(node)) {
         (NodeId::Person(_), _) => aside.iter().any(|row| row.of.kind == ItemKind::Person),
         (_, Some((project, kind, key))) => aside.iter().any(|Quarantined { of, .. }| {
-            of.project == project && of.kind == kind && (of.key == key || of.key == UNTOLD)
+            of.project == project && of.kind == kind && (of.key == key || of.key == UNKNOWN_KEY)
         }),
         (_, None) => false,
     }

@@ -10,10 +10,10 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NS, NodeId, ThreadId},
     lineage::Lineage,
-    repository::{CommitRecord, EntityChangeKind, InRepository, Record},
+    repository::{CommitRecord, EntityChangeKind, Record, RepositoryRecord},
     text::echo,
 };
-use backstory_store::graph::{Direction, EdgeEnd, Value, queries};
+use backstory_store::graph::{AdjacentEdge, Direction, Value, queries};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -401,7 +401,7 @@ impl Engine {
     /// Reads the definition of an entity from the indexed head.
     fn definition(&self, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
         let Some(item) = self.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
-        let Item::Repository(InRepository { record: Record::File(file), .. }) = self.parse(&item)? else {
+        let Item::Repository(RepositoryRecord { record: Record::File(file), .. }) = self.parse(&item)? else {
             return Ok(None);
         };
         let code = file.analysis.as_ref().and_then(FileAnalysis::code);
@@ -411,7 +411,7 @@ impl Engine {
     fn neighbors(&self, id: &NodeId) -> Result<Vec<Neighbors>> {
         let mut found: BTreeMap<(Edge, bool), Neighbors> = BTreeMap::new();
         for direction in [Direction::In, Direction::Out] {
-            for EdgeEnd { edge, other } in self.graph().edges(id, direction, None)? {
+            for AdjacentEdge { edge, other } in self.graph().edges(id, direction, None)? {
                 let neighbors = found.entry((edge, direction == Direction::Out));
                 let nodes = &mut neighbors.or_insert(Neighbors { edge, direction, nodes: vec![] }).nodes;
                 if !matches!(other, NodeId::Commit { .. }) && nodes.len() < MAX_NEIGHBORS {

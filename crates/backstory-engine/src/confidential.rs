@@ -4,7 +4,7 @@
 //! The mark of an item in the ledger decides; graph and index follow it. A person who is named by no public item is
 //! hidden too, which is computed after each sync from what changed. What a public item lists of a hidden one is left
 //! out when it is parsed; links are read from the confidential item alone. What is made of an item once for all its
-//! readers (summaries, design notes, inferred links) is made of what all of them see (`Engine::as_readers_of`). Each
+//! readers (summaries, design notes, inferred links) is made of what all of them see (`Engine::with_visibility_of_readers`). Each
 //! visibility has its own snapshot of the index. A conversation is closed to others once a reader who sees more has
 //! asked in it, or once it cites what became confidential.
 
@@ -17,7 +17,7 @@ use backstory_model::{
     digest::sha256,
     entity::{Item, ItemKind},
     id::ThreadId,
-    sight::Sight,
+    sight::Visibility,
 };
 use backstory_store::ledger::StoredItem;
 
@@ -33,31 +33,31 @@ const BATCH: usize = 500;
 impl Engine {
     /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
     #[must_use]
-    pub fn seeing(&self, sight: Sight) -> Self {
+    pub fn seeing(&self, sight: Visibility) -> Self {
         Self(self.0.clone(), sight)
     }
 
     /// How much it sees.
-    pub fn sight(&self) -> Sight {
+    pub fn sight(&self) -> Visibility {
         self.1
     }
 
     /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
-    pub(crate) fn for_work(&self) -> Self {
-        self.seeing(Sight::Confidential)
+    pub(crate) fn with_full_visibility(&self) -> Self {
+        self.seeing(Visibility::Confidential)
     }
 
     /// As all those see it who may read an issue or merge request. What is made of it once is made of what this sees: of
     /// an open issue without its internal notes.
-    pub(crate) fn as_readers_of(&self, id: &ThreadId) -> Result<Self> {
-        let open = self.seeing(Sight::Open);
+    pub(crate) fn with_visibility_of_readers(&self, id: &ThreadId) -> Result<Self> {
+        let open = self.seeing(Visibility::Open);
         let is_open = open.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
         Ok(if is_open { open } else { self.clone() })
     }
 
     /// Takes what the forge lists beside an item that is not seen out of one that is.
-    pub(crate) fn leave_hidden_out(&self, item: &mut Item) -> Result<()> {
-        if self.sight() == Sight::Confidential {
+    pub(crate) fn remove_hidden_references(&self, item: &mut Item) -> Result<()> {
+        if self.sight() == Visibility::Confidential {
             return Ok(());
         }
         let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!self.ledger().hides(id)?);
@@ -88,8 +88,8 @@ impl Engine {
 
     /// Hides the profiles of people whom nothing open names, once all is read. What named somebody only while it was open
     /// hides them too, so that the outcome does not depend on the order in which things became known.
-    pub(crate) fn settle_people(&self) -> Result<()> {
-        let engine = self.for_work();
+    pub(crate) fn recompute_hidden_people(&self) -> Result<()> {
+        let engine = self.with_full_visibility();
         let ledger = engine.ledger();
         let mut named = self.0.named.lock();
         let hidden = ledger.hidden_people()?;
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Forgets who is named where; needed when what is gone leaves the log.
-    pub(crate) fn forget_named(&self) {
+    pub(crate) fn clear_mention_index(&self) {
         *self.0.named.lock() = Named::default();
     }
 }
@@ -131,7 +131,7 @@ pub(crate) struct Named {
 impl Named {
     fn catch_up(&mut self, engine: &Engine) -> Result<()> {
         if self.seq == 0 {
-            for profile in engine.ledger().items_of(ItemKind::Person)? {
+            for profile in engine.ledger().items_of_kind(ItemKind::Person)? {
                 self.meet(engine, &profile);
             }
         }

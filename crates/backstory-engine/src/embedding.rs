@@ -26,7 +26,7 @@ const STEP: usize = 32;
 
 /// What embedding did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Embedded {
+pub(crate) struct EmbedReport {
     pub(crate) documents: u64,
     pub(crate) passages: u64,
     pub(crate) reused: u64,
@@ -53,10 +53,10 @@ impl Engine {
     /// # Errors
     /// It is being done already.
     pub fn start_embed(&self) -> Result<Task> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
             let embed = || engine.embed_pending(None, None, &reporter);
-            let done = engine.recorded(engine.repeating(embed)).await?;
+            let done = engine.recorded(engine.retry_after_repair(embed)).await?;
             if done.documents > 0 {
                 reporter.phase("optimising the index", None);
                 engine.optimize_index().await?;
@@ -79,14 +79,14 @@ impl Engine {
         new: Option<&Index>,
         known: Option<&Vectors>,
         reporter: &Reporter,
-    ) -> Result<Embedded> {
+    ) -> Result<EmbedReport> {
         let index = || new.cloned().unwrap_or_else(|| self.index());
         let waiting = || {
             let coverage = index().coverage();
             coverage.documents.saturating_sub(coverage.embedded)
         };
         reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting()));
-        let mut done = Embedded::default();
+        let mut done = EmbedReport::default();
         let mut after: Option<String> = None;
         loop {
             let pending = index().pending(after.as_deref(), BATCH);
@@ -121,14 +121,14 @@ impl Engine {
         index: &Index,
         known: Option<&Vectors>,
         pending: &[PendingDocument],
-        done: &mut Embedded,
+        done: &mut EmbedReport,
     ) -> Result<Vec<NewPassages>> {
         let mut cut = self.cut(pending).await?;
         let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
         let mut vectors = match known {
             // Those that cannot be read are made anew.
             Some(known) => known.find(&hashes).await.unwrap_or_default(),
-            None => index.known_vectors(&hashes).await?,
+            None => index.vectors_by_text_hash(&hashes).await?,
         };
         done.reused += vectors.len() as u64;
         if known.is_some() {

@@ -2,7 +2,7 @@
 //!
 //! A message is bounded, redacted and escaped. Exit codes and HTTP statuses are in the server's `error_table`.
 
-use backstory_model::text::{echoed_words, visible};
+use backstory_model::text::{truncate_long_words, visible};
 use backstory_sources::{
     forge::ForgeError,
     git::{
@@ -11,7 +11,7 @@ use backstory_sources::{
     },
     redact::redact,
 };
-use backstory_store::{graph::GraphError, index::IndexError, lack::Lack, ledger::LedgerError};
+use backstory_store::{graph::GraphError, index::IndexError, lack::MissingResource, ledger::LedgerError};
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub const MAX_MESSAGE: usize = 2000;
 /// A message as it is kept, logged and shown, whatever it quotes: at most [`MAX_MESSAGE`] characters, no word of more than
 /// [`MAX_ECHO`](backstory_model::text::MAX_ECHO), secrets replaced, control characters escaped.
 pub fn message(text: &str) -> String {
-    let words = echoed_words(text);
+    let words = truncate_long_words(text);
     let Some((end, _)) = words.char_indices().nth(MAX_MESSAGE) else { return visible(&redact(&words).0).into_owned() };
     // Half a token is not recognized as one.
     let end = words[..end].rfind(char::is_whitespace).unwrap_or(end);
@@ -78,8 +78,8 @@ impl Error {
 
     /// Files that cannot be read or written: the machine may lack something.
     pub(crate) fn of_files(what: &str, error: &std::io::Error) -> Self {
-        match Lack::in_message(&error.to_string()) {
-            Some(Lack::Permission) | None => Self::internal(format!("{what}: {error}")),
+        match MissingResource::in_message(&error.to_string()) {
+            Some(MissingResource::Permission) | None => Self::internal(format!("{what}: {error}")),
             Some(lack) => Self::new(ErrorKind::Lacking, format!("{what}: {lack}, and repeat the command ({error})")),
         }
     }

@@ -50,8 +50,8 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId},
     reference::Forge,
-    repository::{self as records, InRepository, Repository},
-    sight::Sight,
+    repository::{self as records, Repository, RepositoryRecord},
+    sight::Visibility,
 };
 use backstory_sources::{
     forge::{self, Origin},
@@ -94,7 +94,7 @@ const QUERY_TIME: Duration = Duration::from_secs(10);
 ///
 /// One process at a time may open a data directory; the caller sees to that.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Sight);
+pub struct Engine(Arc<Inner>, Visibility);
 
 struct Inner {
     settings: Settings,
@@ -126,7 +126,7 @@ struct Inner {
     remembered: Mutex<trace::Remembered>,
     /// Who is named where, while anything is confidential.
     named: Mutex<confidential::Named>,
-    mended: mend::Mended,
+    mended: mend::RepairLog,
     data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
     notices: Mutex<Vec<String>>,
@@ -146,7 +146,7 @@ impl Engine {
         let directory = data_dir.to_owned();
         let (ledger, graphs, graph, indexes, mut notices) =
             tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
-        for unfinished in ledger.unfinished_forgets()? {
+        for unfinished in ledger.unfinished_erasures()? {
             notices.push(format!(
                 "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
                  forgets it too"
@@ -170,7 +170,7 @@ impl Engine {
         }
         let inner = Inner {
             settings,
-            open_ledger: ledger.seeing(Sight::Open),
+            open_ledger: ledger.seeing(Visibility::Open),
             ledger,
             graphs,
             graph: RwLock::new(graph),
@@ -190,24 +190,24 @@ impl Engine {
             indexing: Mutex::default(),
             remembered: Mutex::default(),
             named: Mutex::default(),
-            mended: mend::Mended::default(),
+            mended: mend::RepairLog::default(),
             data_dir: data_dir.to_owned(),
             notices: Mutex::new(notices),
         };
-        let engine = Self(Arc::new(inner), Sight::Confidential);
-        engine.bring_up(known).await;
+        let engine = Self(Arc::new(inner), Visibility::Confidential);
+        engine.refresh_derived(known).await;
         Ok(engine)
     }
 
     /// Makes what follows from the ledger; what cannot be made is told.
-    async fn bring_up(&self, known: Option<Vectors>) {
-        let stale = self.ledger_step(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
+    async fn refresh_derived(&self, known: Option<Vectors>) {
+        let stale = self.with_ledger(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
         if let Ok(runs @ 1..) = stale {
             tracing::info!(runs, "marked runs of an ended process as failed");
         }
         self.notice_failure("runs of an ended process cannot be marked as failed", stale);
         self.notice_failure("the graph or the index is behind the ledger", self.catch_up(None).await);
-        self.notice_failure("not all stored items were looked at", self.look_at_stored().await);
+        self.notice_failure("not all stored items were looked at", self.recheck_stored().await);
         if let Some(known) = known {
             let reuse = async {
                 self.embed_pending(None, Some(&known), &Reporter::silent()).await?;
@@ -266,14 +266,14 @@ impl Engine {
     }
 
     /// A name as it is kept: without the secrets in it, and so alike wherever it stands.
-    pub(crate) fn clean_name(&self, name: &str) -> String {
+    pub(crate) fn redact_name(&self, name: &str) -> String {
         self.redactor().redact(name).0.into_owned()
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
         match self.sight() {
-            Sight::Open => &self.0.open_ledger,
-            Sight::Confidential => &self.0.ledger,
+            Visibility::Open => &self.0.open_ledger,
+            Visibility::Confidential => &self.0.ledger,
         }
     }
 
@@ -311,7 +311,7 @@ impl Engine {
         tokio::task::spawn_blocking(step).await?
     }
 
-    pub(crate) async fn ledger_step<T: Send + 'static>(
+    pub(crate) async fn with_ledger<T: Send + 'static>(
         &self,
         step: impl FnOnce(&Ledger) -> std::result::Result<T, LedgerError> + Send + 'static,
     ) -> Result<T> {
@@ -354,7 +354,7 @@ impl Engine {
         if stored.confidential {
             item.set_confidential();
         }
-        self.leave_hidden_out(&mut item)?;
+        self.remove_hidden_references(&mut item)?;
         Ok(item)
     }
 
@@ -373,7 +373,7 @@ impl Engine {
                 Error::internal(format!("the ledger has items of {} but not the repository itself", stored.project))
             })?,
         };
-        Ok(Item::Repository(InRepository { project: stored.project.clone(), repository, record }))
+        Ok(Item::Repository(RepositoryRecord { project: stored.project.clone(), repository, record }))
     }
 
     /// What the items of a project are relative to; people have none.
@@ -415,7 +415,7 @@ impl Engine {
     }
 
     /// Whose syntax what people write of a project follows, and the address of that forge, empty if it has none.
-    pub(crate) fn syntax_of(&self, project: &str) -> Result<(Forge, String)> {
+    pub(crate) fn reference_syntax(&self, project: &str) -> Result<(Forge, String)> {
         if self.ledger().item(project, ItemKind::Project, "project")?.is_some()
             && let Ok(origin) = self.origin(project)
         {
@@ -431,20 +431,20 @@ impl Engine {
             return Ok(id);
         };
         let there = |thread: &ThreadId| self.ledger().item(&thread.project, thread.kind.into(), &thread.short());
-        let is_meant = !self.syntax_of(&thread.project)?.0.shares_numbers()
+        let is_meant = !self.reference_syntax(&thread.project)?.0.shares_numbers()
             || there(thread)?.is_some_and(|item| item.payload.is_some())
             || there(&thread.twin())?.is_none_or(|item| item.payload.is_none());
-        Ok(if is_meant { id } else { id.in_twin() })
+        Ok(if is_meant { id } else { id.with_other_thread_kind() })
     }
 
     /// The project may have moved to another address.
-    pub(crate) fn forget_origins(&self) {
+    pub(crate) fn clear_origin_cache(&self) {
         self.0.origins.lock().clear();
     }
 }
 
 /// What is said of a projection that has changes which the ledger has not.
-const SET_BACK: &str =
+const PROJECTION_AHEAD: &str =
     "has more than the ledger, which must have been replaced by an older one, and is made anew from it";
 
 type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
@@ -466,7 +466,7 @@ fn open_stores(directory: &Path) -> Result<Opened> {
         Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
         Ok((applied, graph)) if restored || applied > known => {
             drop(graph);
-            (None, format!("the graph {SET_BACK}"))
+            (None, format!("the graph {PROJECTION_AHEAD}"))
         }
         Ok((_, graph)) => (Some(graph), String::new()),
         Err(GraphError::Damaged(reason)) => {
@@ -515,7 +515,7 @@ fn generations(directory: PathBuf) -> Result<Generations> {
 fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
     let fresh = || {
         let fresh = generations.prepare()?;
-        generations.switch_to(&fresh)?;
+        generations.activate(&fresh)?;
         Ok::<_, std::io::Error>(fresh)
     };
     fresh().map_err(|error| Error::of_files("a store cannot be made anew", &error))
@@ -537,7 +537,7 @@ async fn open_index(
             if applied == 0 || newest.is_some_and(|newest| applied <= newest) {
                 return Ok((index, None));
             }
-            notices.push(format!("the index {SET_BACK}"));
+            notices.push(format!("the index {PROJECTION_AHEAD}"));
         }
         Err(IndexError::Damaged { reason, .. }) => {
             notices.push(format!("the index could not be opened and is made anew from the ledger: {reason}"));

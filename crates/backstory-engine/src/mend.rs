@@ -11,17 +11,17 @@ use crate::{
     task::Reporter,
 };
 
-/// How often one projection is made anew within [`REST`] because it proved damaged. If it proves so once more, making it
+/// How often one projection is made anew within [`REPAIR_COOLDOWN`] because it proved damaged. If it proves so once more, making it
 /// anew does not help.
 const MOST: usize = 2;
 /// See [`MOST`].
-const REST: Duration = Duration::from_secs(60 * 60);
+const REPAIR_COOLDOWN: Duration = Duration::from_secs(60 * 60);
 /// Least time between one that failed and the next; if it took longer, as long as that.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The projections that were made anew since the stores were opened, because they proved damaged.
 #[derive(Default)]
-pub(crate) struct Mended {
+pub(crate) struct RepairLog {
     last: tokio::sync::Mutex<Last>,
     notices: Mutex<Vec<String>>,
 }
@@ -43,7 +43,7 @@ struct Times {
 impl Times {
     /// Whether it may be made anew now.
     fn check(&mut self, name: &str, reason: &str) -> Result<()> {
-        self.done.retain(|done| done.elapsed() < REST);
+        self.done.retain(|done| done.elapsed() < REPAIR_COOLDOWN);
         if self.done.len() >= MOST {
             return Err(Error::internal(format!(
                 "the {name} proved damaged again ({reason}) although it was made anew from the ledger {MOST} times within an \
@@ -95,7 +95,7 @@ impl Engine {
         if !self.is_damaged() {
             return Ok(());
         }
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         // A task of its own goes on when whoever asked for it has no more time.
         tokio::spawn(async move {
             let mut last = engine.0.mended.last.lock().await;
@@ -126,7 +126,7 @@ impl Engine {
     }
 
     /// Makes projections anew in the background if they proved damaged.
-    pub fn mend_soon(&self) {
+    pub fn repair_in_background(&self) {
         if self.is_damaged() {
             let engine = self.clone();
             tokio::spawn(async move {
@@ -139,7 +139,7 @@ impl Engine {
 
     /// Does a step that reads or writes projections; if one of them proves damaged, makes it anew and does the step once
     /// more. The step may be repeated at any time; whoever calls does not keep others from projecting.
-    pub(crate) async fn repeating<T, F>(&self, step: impl Fn() -> F) -> Result<T>
+    pub(crate) async fn retry_after_repair<T, F>(&self, step: impl Fn() -> F) -> Result<T>
     where
         F: Future<Output = Result<T>>,
     {

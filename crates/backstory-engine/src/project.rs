@@ -10,7 +10,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId, ThreadKind},
     numbers::SharedNumbers,
-    repository::{InRepository, Record},
+    repository::{Record, RepositoryRecord},
 };
 use backstory_sources::code::{PassageLimits, passages};
 use backstory_store::{
@@ -32,11 +32,11 @@ impl Engine {
     /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
     /// other, so that each projection sees changes in order.
     pub(crate) async fn catch_up(&self, reporter: Option<&Reporter>) -> Result<()> {
-        self.repeating(|| self.project(reporter)).await
+        self.retry_after_repair(|| self.project(reporter)).await
     }
 
     async fn project(&self, reporter: Option<&Reporter>) -> Result<()> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let _one_at_a_time = self.0.projecting.lock().await;
         engine.project_graph(engine.graph()).await?;
         // What is in the store's files need not be read from its log when it is opened next.
@@ -47,7 +47,7 @@ impl Engine {
 
     /// Brings a graph up to the ledger.
     pub(crate) async fn project_graph(&self, graph: Graph) -> Result<()> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         self.blocking(move || {
             let mut seq = graph.applied_seq()?;
             if seq == engine.ledger().last_seq()? {
@@ -61,7 +61,7 @@ impl Engine {
                 let mut stored = engine.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = stored.last() else { return Ok(()) };
                 seq = last.seq;
-                engine.take_numbers(&stored, &mut numbers);
+                engine.update_numbers(&stored, &mut numbers);
                 stored.extend(engine.renumbered(&graph, &stored, &numbers)?);
                 graph.apply(&engine.graph_changes(&stored), &numbers, seq)?;
             }
@@ -91,7 +91,7 @@ impl Engine {
     /// What the numbers stand for of projects whose issues and merge requests share them.
     fn shared_numbers(&self) -> Result<SharedNumbers> {
         let mut numbers = SharedNumbers::default();
-        for item in self.ledger().items_of(ItemKind::Project)? {
+        for item in self.ledger().items_of_kind(ItemKind::Project)? {
             if !self.shares_numbers(&item.project) {
                 continue;
             }
@@ -114,7 +114,7 @@ impl Engine {
     }
 
     /// Takes in which numbers the changed items have or had.
-    fn take_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) {
+    fn update_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) {
         for item in stored {
             let is_there = item.payload.is_some();
             if item.kind == ItemKind::Project && is_there && self.shares_numbers(&item.project) {
@@ -133,9 +133,9 @@ impl Engine {
         for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
             let id = NodeId::Thread(thread);
             if *numbers.settle(&id) == id {
-                concerned.extend(graph.mentioning(&id.in_twin())?);
+                concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
             }
-            if *numbers.settle(&id.in_twin()) == id.in_twin() {
+            if *numbers.settle(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
                 concerned.extend(graph.mentioning(&id)?);
             }
         }
@@ -157,7 +157,7 @@ impl Engine {
             Ok(item) => Some(item),
             Err(error) => {
                 tracing::warn!(%error, "an item is left out of the graph");
-                if let Err(error) = self.put_faults_aside(std::slice::from_ref(stored)) {
+                if let Err(error) = self.quarantine_unreadable(std::slice::from_ref(stored)) {
                     tracing::warn!(%error, "an item cannot be put aside");
                 }
                 None
@@ -169,9 +169,9 @@ impl Engine {
 
     /// Brings an index up to the ledger.
     pub(crate) async fn project_index(&self, index: &Index, reporter: Option<&Reporter>) -> Result<()> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let mut seq = index.applied_seq().await?;
-        let last_seq = engine.ledger_step(|ledger| ledger.last_seq()).await?;
+        let last_seq = engine.with_ledger(|ledger| ledger.last_seq()).await?;
         if let Some(reporter) = reporter.filter(|_| seq < last_seq) {
             reporter.phase("indexing", Some(last_seq - seq));
         }
@@ -197,13 +197,13 @@ impl Engine {
     }
 
     /// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
-    pub(crate) async fn index_files_anew(&self) -> Result<()> {
+    pub(crate) async fn reindex_files(&self) -> Result<()> {
         let _one_at_a_time = self.0.projecting.lock().await;
         let index = self.index();
         let seq = index.applied_seq().await?;
         let threads = self
-            .ledger_step(|ledger| {
-                let files = ledger.items_of(ItemKind::File)?;
+            .with_ledger(|ledger| {
+                let files = ledger.items_of_kind(ItemKind::File)?;
                 Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
             })
             .await?;
@@ -215,8 +215,8 @@ impl Engine {
 
     /// The issues and merge requests that the next changes concern, and the sequence number these changes reach.
     async fn next_threads(&self, seq: u64) -> Result<(Vec<(String, String)>, u64)> {
-        self.ledger_step(move |ledger| {
-            let changes = ledger.threads_after(seq, BATCH * 4)?;
+        self.with_ledger(move |ledger| {
+            let changes = ledger.changed_threads_after(seq, BATCH * 4)?;
             let last = changes.last().map_or(seq, |change| change.0);
             let threads: BTreeSet<(String, String)> =
                 changes.into_iter().filter_map(|(_, project, thread)| Some((project, thread?))).collect();
@@ -265,7 +265,7 @@ impl Engine {
     }
 
     /// The documents of a commit or file.
-    fn code_documents(&self, of: &InRepository) -> Result<Vec<document::Document>> {
+    fn code_documents(&self, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
         match &of.record {
             Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
             Record::File(file) => {

@@ -10,7 +10,7 @@
 
 use backstory_model::entity::{Item, ItemKind};
 use backstory_sources::forge::{self, PARSERS};
-use backstory_store::ledger::{PutAside, Quarantined, StoredItem};
+use backstory_store::ledger::{NewQuarantined, Quarantined, StoredItem};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +75,8 @@ impl From<Quarantined> for QuarantinedItem {
 }
 
 /// How people call something that was put aside: `acme/shop#12`, `label bug of acme/shop`.
-pub fn reference(of: &PutAside) -> String {
-    let PutAside { project, kind, key, .. } = of;
+pub fn reference(of: &NewQuarantined) -> String {
+    let NewQuarantined { project, kind, key, .. } = of;
     match kind {
         ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => format!("{project}{key}"),
         ItemKind::Project => project.clone(),
@@ -93,7 +93,7 @@ impl Engine {
     }
 
     /// What is wrong with an item that a forge sent and that is stored all the same.
-    pub(crate) fn fault_of(&self, stored: &StoredItem) -> Option<PutAside> {
+    pub(crate) fn parse_failure(&self, stored: &StoredItem) -> Option<NewQuarantined> {
         let payload = stored.payload.as_deref().filter(|_| OF_FORGES.contains(&stored.kind))?;
         let (field, reason) = match (serde_json::from_slice(payload), self.origin(&stored.project)) {
             (Err(_), _) => (String::new(), "is not JSON".to_owned()),
@@ -108,12 +108,12 @@ impl Engine {
             }
         };
         let StoredItem { project, kind, key, thread, confidential, .. } = stored.clone();
-        Some(PutAside { project, kind, key, thread, field, reason, confidential })
+        Some(NewQuarantined { project, kind, key, thread, field, reason, confidential })
     }
 
     /// Puts aside what is stored and cannot be read.
-    pub(crate) fn put_faults_aside(&self, stored: &[StoredItem]) -> Result<u64> {
-        let faults: Vec<PutAside> = stored.iter().filter_map(|stored| self.fault_of(stored)).collect();
+    pub(crate) fn quarantine_unreadable(&self, stored: &[StoredItem]) -> Result<u64> {
+        let faults: Vec<NewQuarantined> = stored.iter().filter_map(|stored| self.parse_failure(stored)).collect();
         if !faults.is_empty() {
             self.ledger().put_aside(&faults, Timestamp::now())?;
         }
@@ -121,8 +121,8 @@ impl Engine {
     }
 
     /// Looks, once for each version of the parsers, whether everything that is stored can be read.
-    pub(crate) async fn look_at_stored(&self) -> Result<()> {
-        let engine = self.for_work();
+    pub(crate) async fn recheck_stored(&self) -> Result<()> {
+        let engine = self.with_full_visibility();
         let found = self.blocking(move || engine.look_at_all_stored()).await?;
         if found > 0 {
             self.notice(format!(
@@ -145,10 +145,10 @@ impl Engine {
                 let items = ledger.items_in(&project, kind, after.as_deref(), BATCH)?;
                 let Some(last) = items.last() else { break };
                 after = Some(last.key.clone());
-                found += self.put_faults_aside(&items)?;
+                found += self.quarantine_unreadable(&items)?;
             }
         }
-        ledger.note_parsers(PARSERS)?;
+        ledger.set_parser_version(PARSERS)?;
         Ok(found)
     }
 }

@@ -9,7 +9,7 @@ use backstory_model::{
 };
 use backstory_sources::forge::List;
 use backstory_store::{
-    graph::{Direction, EdgeEnd, Value, queries},
+    graph::{AdjacentEdge, Direction, Value, queries},
     index::Coverage,
     ledger::{Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
 };
@@ -236,7 +236,7 @@ pub struct SyncStatus {
 impl Engine {
     /// The projects, by path.
     pub async fn projects(&self) -> Result<Vec<Project>> {
-        let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Project)).await?;
+        let items = self.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Project)).await?;
         let projects = items.iter().filter_map(|item| match self.readable(item)? {
             Item::Project(project) => Some(project),
             _ => None,
@@ -250,7 +250,7 @@ impl Engine {
         let engine = self.clone();
         self.blocking(move || {
             let NodeId::Commit { project, sha } = id else { return engine.settled(id) };
-            let found = engine.ledger().keys_beginning(&project, ItemKind::Commit, &sha, 2)?;
+            let found = engine.ledger().keys_with_prefix(&project, ItemKind::Commit, &sha, 2)?;
             let sha = if let [only] = found.as_slice() { only } else { &sha };
             Ok(NodeId::commit(&project, sha))
         })
@@ -260,7 +260,7 @@ impl Engine {
     /// The item that a node is, from the ledger; `None` if there is none. Notes are found through their discussion.
     pub async fn items(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
         let stored = self
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 let mut found = Vec::new();
                 for id in ids {
                     let item = match ledger_key(&id) {
@@ -285,7 +285,7 @@ impl Engine {
     /// The discussions of issues or merge requests that hold notes of people, oldest first.
     pub async fn discussions(&self, threads: Vec<ThreadId>) -> Result<BTreeMap<ThreadId, Vec<Discussion>>> {
         let stored = self
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 threads
                     .into_iter()
                     .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
@@ -321,7 +321,7 @@ impl Engine {
         limit: usize,
     ) -> Result<ThreadPage> {
         let limit = limit.min(MAX_PAGE);
-        let mut bind = thread_bindings(kind, &self.as_written(filter).await?);
+        let mut bind = thread_bindings(kind, &self.with_known_spelling(filter).await?);
         bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
         bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
         let rows = self.graph_query(queries::THREADS, bind).await?;
@@ -352,13 +352,18 @@ impl Engine {
 
     /// How many issues or merge requests meet the conditions.
     pub async fn thread_count(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        let bind = thread_bindings(kind, &self.as_written(filter).await?);
+        let bind = thread_bindings(kind, &self.with_known_spelling(filter).await?);
         let rows = self.graph_query(queries::THREAD_COUNT, bind).await?;
         Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
     }
 
     /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
-    pub async fn edges(&self, ids: Vec<NodeId>, direction: Direction, only: Option<Edge>) -> Result<Vec<Vec<EdgeEnd>>> {
+    pub async fn edges(
+        &self,
+        ids: Vec<NodeId>,
+        direction: Direction,
+        only: Option<Edge>,
+    ) -> Result<Vec<Vec<AdjacentEdge>>> {
         let graph = self.graph();
         self.blocking(move || ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
     }
@@ -385,7 +390,7 @@ impl Engine {
 
     /// Number of the newest change in the ledger.
     pub async fn last_change(&self) -> Result<u64> {
-        self.ledger_step(|ledger| ledger.last_seq()).await
+        self.with_ledger(|ledger| ledger.last_seq()).await
     }
 
     /// Where everything stands.
@@ -399,7 +404,7 @@ impl Engine {
         let index_seq = self.index().applied_seq().await?;
         let running =
             self.all_tasks().into_iter().find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
-        self.ledger_step(move |ledger| {
+        self.with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
                 let cursor = |list: &List| ledger.cursor(&project, list.cursor());
                 let lists = List::of(kind);
@@ -448,7 +453,7 @@ impl Engine {
 
     /// Everybody, by user name.
     pub async fn people(&self) -> Result<Vec<Person>> {
-        let items = self.ledger_step(|ledger| ledger.items_of(ItemKind::Person)).await?;
+        let items = self.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Person)).await?;
         let people = items.iter().filter_map(|item| match self.readable(item)? {
             Item::Person(person) => Some(person),
             _ => None,
@@ -464,7 +469,7 @@ impl Engine {
         kind: ItemKind,
         projects: BTreeSet<String>,
     ) -> Result<BTreeMap<String, Vec<Item>>> {
-        let items = self.ledger_step(move |ledger| ledger.items_of(kind)).await?;
+        let items = self.with_ledger(move |ledger| ledger.items_of_kind(kind)).await?;
         let mut parts: BTreeMap<String, Vec<Item>> = BTreeMap::new();
         for item in items.iter().filter(|item| projects.contains(&item.project)) {
             parts.entry(item.project.clone()).or_default().extend(self.readable(item));

@@ -54,7 +54,7 @@ impl Engine {
     /// # Errors
     /// One is being made anew already.
     pub fn start_rebuild(&self, which: Projection) -> Result<Task> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let task = self.tasks().start(TaskKind::Rebuild, false, Timestamp::now(), |reporter| async move {
             let work = async {
                 if which != Projection::Index {
@@ -77,7 +77,7 @@ impl Engine {
     pub(crate) async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
         reporter.phase("graph", None);
         let _one_at_a_time = self.0.projecting.lock().await;
-        let made = self.graph_anew().await;
+        let made = self.rebuild_graph_generation().await;
         if made.is_err() {
             // There may be no room on the disk because of what was begun.
             remove_others(&self.0.graphs);
@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// Whoever calls keeps others from projecting.
-    async fn graph_anew(&self) -> Result<()> {
+    async fn rebuild_graph_generation(&self) -> Result<()> {
         let directory = prepare(&self.0.graphs)?;
         let opened = directory.clone();
         let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
@@ -107,12 +107,12 @@ impl Engine {
     ///
     /// # Errors
     /// Also if what they had before is still on the disk.
-    pub(crate) async fn renew_projections(&self, reporter: &Reporter) -> Result<()> {
+    pub(crate) async fn rewrite_projections(&self, reporter: &Reporter) -> Result<()> {
         self.catch_up(None).await?;
         reporter.phase("graph and index", None);
         {
             let _one_at_a_time = self.0.projecting.lock().await;
-            tokio::try_join!(self.graph_anew(), self.index_renewed())?;
+            tokio::try_join!(self.rebuild_graph_generation(), self.copy_index_generation())?;
             for generations in [&self.0.graphs, &self.0.indexes] {
                 generations.remove_others().map_err(|error| {
                     Error::internal(format!("the old projection could not be removed from the disk: {error}"))
@@ -122,7 +122,7 @@ impl Engine {
         self.refresh_links().await
     }
 
-    async fn index_renewed(&self) -> Result<()> {
+    async fn copy_index_generation(&self) -> Result<()> {
         let directory = prepare(&self.0.indexes)?;
         self.index().copy_to(&directory).await?;
         let index = Index::open(&directory, self.model_tag()).await?;
@@ -134,7 +134,7 @@ impl Engine {
 
     /// Makes searches of the index fast and its directory small.
     pub(crate) async fn optimize_index(&self) -> Result<()> {
-        self.repeating(|| async {
+        self.retry_after_repair(|| async {
             let _one_at_a_time = self.0.projecting.lock().await;
             Ok(self.index().optimize().await?)
         })
@@ -176,7 +176,7 @@ fn prepare(generations: &Generations) -> Result<PathBuf> {
 
 fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> {
     generations
-        .switch_to(directory)
+        .activate(directory)
         .map_err(|error| Error::of_files("the new projection could not be made current", &error))
 }
 

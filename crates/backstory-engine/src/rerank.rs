@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::provider::{ProviderClient, ProviderContext, ProviderError, Server};
 
 /// Hits whose order the model judges, the best.
-pub const RERANKED: usize = 20;
+pub const MAX_RERANKED: usize = 20;
 /// Longest part of a passage that the model reads, in characters: such models read some 512 tokens.
 const MAX_TEXT: usize = 2000;
 /// Longest time for an answer, attempts included: somebody waits for it.

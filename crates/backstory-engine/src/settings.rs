@@ -7,7 +7,7 @@ pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     score::{Parts, Profile},
-    sight::Sight,
+    sight::Visibility,
 };
 use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
@@ -37,8 +37,8 @@ impl Forge {
     }
 
     /// How much of its projects is read.
-    pub fn sight(&self) -> Sight {
-        if self.connection.confidential { Sight::Confidential } else { Sight::Open }
+    pub fn sight(&self) -> Visibility {
+        if self.connection.confidential { Visibility::Confidential } else { Visibility::Open }
     }
 }
 
@@ -84,7 +84,7 @@ pub struct Repositories {
     pub exclude: GlobSet,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that becomes git within limits ([`become_git`](crate::repository::become_git)): the running one, if it
+    /// A program that becomes git within limits ([`exec_git_if_requested`](crate::repository::become_git)): the running one, if it
     /// does so. Without one git has no limit of memory, and outlives this process if it is killed.
     pub git_child: Option<PathBuf>,
 }

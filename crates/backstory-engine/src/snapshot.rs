@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::{digest::sha256_hex, sight::Sight};
+use backstory_model::{digest::sha256_hex, sight::Visibility};
 use backstory_store::{
     index::{Coverage, Imprint},
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
@@ -269,11 +269,11 @@ impl Engine {
     /// Puts what the index holds on record, unless it is already or there is nothing, and forgets the oldest states.
     /// `error` is why the work failed that led here.
     pub(crate) async fn record_snapshot(&self, took: Duration, error: Option<&Error>) -> Result<()> {
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let last_error = error.map(ToString::to_string);
         self.blocking(move || {
             // What everybody sees is a state of its own, if it is not all there is.
-            let open = engine.seeing(Sight::Open);
+            let open = engine.seeing(Visibility::Open);
             let differs = open.state_now()?.id != engine.state_now()?.id;
             open.record_state(took, last_error.as_deref(), false)?;
             if differs {
@@ -393,8 +393,8 @@ impl Engine {
     /// Keeps the pinned ones, the current ones, and the newest of the others; of those with something confidential in them
     /// as many as of those without. Says which went, as far as they are seen.
     fn prune_now(&self) -> Result<Vec<String>> {
-        let engine = self.for_work();
-        let current = [engine.state_now()?.id, engine.seeing(Sight::Open).state_now()?.id];
+        let engine = self.with_full_visibility();
+        let current = [engine.state_now()?.id, engine.seeing(Visibility::Open).state_now()?.id];
         let kept = self.settings().snapshots.keep.max(1);
         let all = engine.ledger().snapshots()?;
         let mut gone = Vec::new();
@@ -403,7 +403,7 @@ impl Engine {
             let others = others.filter(|of| !current.contains(&of.id));
             // The current one is one of those that are kept.
             let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
-            engine.ledger().forget_snapshots(&old)?;
+            engine.ledger().delete_snapshots(&old)?;
             gone.extend(old.into_iter().filter(|_| self.sight().sees(confidential)));
         }
         Ok(gone)

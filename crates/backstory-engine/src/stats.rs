@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::sight::Sight;
+use backstory_model::sight::Visibility;
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ impl Engine {
         let nodes = self.node_counts().await?;
         let graph = self.graph();
         let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
-        let secrets = self.ledger_step(|ledger| ledger.secrets()).await?;
+        let secrets = self.with_ledger(|ledger| ledger.secrets()).await?;
         let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
         Ok(Stats {
             projects: of_class("Project"),
@@ -129,7 +129,8 @@ impl Engine {
 
     async fn node_counts(&self) -> Result<BTreeMap<String, u64>> {
         let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
-        let has_hidden = self.sight() == Sight::Open && self.ledger_step(|ledger| ledger.has_confidential()).await?;
+        let has_hidden =
+            self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await?;
         let counts = rows.iter().filter_map(|row| {
             let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
             // Some of them may be about confidential items.

@@ -96,7 +96,7 @@ impl Engine {
         let subject = id.to_string();
         let known = {
             let subject = subject.clone();
-            self.ledger_step(move |ledger| ledger.written(KIND, &subject)).await?
+            self.with_ledger(move |ledger| ledger.written(KIND, &subject)).await?
         };
         let hash = sha256(input.as_bytes());
         if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
@@ -125,7 +125,7 @@ impl Engine {
             written_at: now,
         };
         let kept = written.clone();
-        self.ledger_step(move |ledger| ledger.keep_written(&kept)).await?;
+        self.with_ledger(move |ledger| ledger.put_generated(&kept)).await?;
         Ok(of(&written, Some(&input)))
     }
 
@@ -142,12 +142,12 @@ impl Engine {
 
     /// What the model is given of an issue or merge request: everything that was said, with who said it and when.
     fn input(&self, id: &ThreadId) -> Result<Option<String>> {
-        let readers = self.as_readers_of(id)?;
+        let readers = self.with_visibility_of_readers(id)?;
         let documents = readers.documents_of_thread(id)?;
         if documents.is_empty() {
             return Ok(None);
         }
-        let standing = readers.where_it_stands(&NodeId::from(id.clone()))?;
+        let standing = readers.decision_status(&NodeId::from(id.clone()))?;
         let mut parts: Vec<String> = documents
             .iter()
             .map(|document| {

@@ -213,10 +213,10 @@ impl Engine {
         }
         self.require_parts(&request).await?;
         let command = request.command();
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let force = request.force;
         let task = self.tasks().start(TaskKind::Sync, force, Timestamp::now(), move |reporter| async move {
-            let begun = engine.ledger_step(move |ledger| {
+            let begun = engine.with_ledger(move |ledger| {
                 // Only one sync is at work in this process, and only this process has the stores open: whatever is
                 // still 'running' was stopped.
                 ledger.fail_stale_runs(Timestamp::now())?;
@@ -229,7 +229,7 @@ impl Engine {
             let error = result.as_ref().err().map(ToString::to_string);
             let finished = summary.clone();
             engine
-                .ledger_step(move |ledger| ledger.finish_run(run, error.as_deref(), &finished, Timestamp::now()))
+                .with_ledger(move |ledger| ledger.finish_run(run, error.as_deref(), &finished, Timestamp::now()))
                 .await?;
             result.map(|()| summary)
         })?;
@@ -249,13 +249,13 @@ impl Engine {
         if !request.only.is_empty() {
             report.read.clear();
         }
-        let read = read.and(Box::pin(self.fit_all(reporter, report)).await);
+        let read = read.and(Box::pin(self.enforce_size_limits(reporter, report)).await);
         let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
-        let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.note_synced(project, began));
-        self.ledger_step(note).await?;
+        let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.record_synced(project, began));
+        self.with_ledger(note).await?;
         let read = failed.map_or(Ok(()), Err).and(read);
         // Also what an earlier sync took out, and though a project cannot be read.
-        let is_cleared = Box::pin(self.clear_remains(reporter)).await;
+        let is_cleared = Box::pin(self.purge_deleted_from_disk(reporter)).await;
         read?;
         if !is_cleared? && report.changes.total() + report.retired > 0 {
             reporter.phase("optimising the index", None);
@@ -303,7 +303,7 @@ impl Engine {
                         report.requests = requests + metrics.requests;
                         report.retries = retries + metrics.retries;
                         // What was committed before a failure is projected all the same.
-                        self.settle_profiles().await?;
+                        self.update_profiles().await?;
                         self.catch_up(Some(reporter)).await?;
                         result
                     }
@@ -323,7 +323,7 @@ impl Engine {
         report: &mut Report,
         failed: &mut Option<Error>,
     ) -> Result<()> {
-        self.note_outcome(project, Source::Forge, result.as_ref().err()).await?;
+        self.record_outcome(project, Source::Forge, result.as_ref().err()).await?;
         match result {
             Ok(()) => {
                 report.projects += 1;
@@ -346,14 +346,14 @@ impl Engine {
 
     /// Makes the projects that were read fit, now that all of each is known. One that cannot be made to does not keep the
     /// others from it.
-    async fn fit_all(&self, reporter: &Reporter, report: &mut Report) -> Result<()> {
+    async fn enforce_size_limits(&self, reporter: &Reporter, report: &mut Report) -> Result<()> {
         let mut failed = None;
         for forge in &self.forges().await? {
             let mut to_fit = Vec::new();
             for project in &forge.projects {
                 let path = project.clone();
                 let has_limit = self.settings().retention.bytes.is_some()
-                    || !self.ledger_step(move |ledger| ledger.retired(&path)).await?.is_empty();
+                    || !self.with_ledger(move |ledger| ledger.retired(&path)).await?.is_empty();
                 if has_limit && report.read.contains(project) && !report.unread.contains(project) {
                     to_fit.push(project);
                 }
@@ -375,14 +375,14 @@ impl Engine {
     }
 
     /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
-    async fn clear_remains(&self, reporter: &Reporter) -> Result<bool> {
+    async fn purge_deleted_from_disk(&self, reporter: &Reporter) -> Result<bool> {
         let lately = Timestamp::now() - CLEARED_EVERY;
-        if !self.ledger_step(move |ledger| ledger.has_remains(lately)).await? {
+        if !self.with_ledger(move |ledger| ledger.has_unpurged_data(lately)).await? {
             return Ok(false);
         }
-        self.ledger_step(|ledger| ledger.compact()).await?;
-        self.renew_projections(reporter).await?;
-        self.ledger_step(|ledger| ledger.note_no_remains(Timestamp::now())).await?;
+        self.with_ledger(|ledger| ledger.compact()).await?;
+        self.rewrite_projections(reporter).await?;
+        self.with_ledger(|ledger| ledger.record_purged(Timestamp::now())).await?;
         Ok(true)
     }
 }
@@ -398,7 +398,7 @@ impl Engine {
         let forge = forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
         let forge = forge.ok_or_else(|| Error::invalid(format!("no forge that is configured has {project}")))?;
         let path = project.to_owned();
-        let known = self.ledger_step(move |ledger| ledger.item(&path, ItemKind::Project, "project")).await?;
+        let known = self.with_ledger(move |ledger| ledger.item(&path, ItemKind::Project, "project")).await?;
         let mut report = Report::default();
         if known.is_none() {
             return Ok(report.json());
@@ -406,7 +406,7 @@ impl Engine {
         let client = Client::new(forge.kind, &forge.connection)?;
         let reporter = Reporter::silent();
         let read = ProjectSync::new(self, forge, &client, project, &reporter, &mut report).refetch(threads).await;
-        self.settle_profiles().await?;
+        self.update_profiles().await?;
         self.catch_up(None).await?;
         read?;
         let metrics = client.metrics();
@@ -419,7 +419,7 @@ impl Engine {
     /// Every project that can be synced: of a forge, of a repository, or of both.
     pub(crate) async fn known_projects(&self) -> Result<BTreeSet<String>> {
         let mut known: BTreeSet<String> = self.settings().projects().map(|(_, project)| project.to_owned()).collect();
-        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
         known.extend(repositories.into_iter().map(|entry| entry.project));
         Ok(known)
     }
@@ -433,7 +433,7 @@ impl Engine {
     async fn all_forges(&self) -> Result<Forges> {
         let mut unusable = Vec::new();
         let mut forges = self.settings().forges.clone();
-        for entry in self.ledger_step(|ledger| ledger.repositories()).await? {
+        for entry in self.with_ledger(|ledger| ledger.repositories()).await? {
             let Some(added) = entry.forge else { continue };
             if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
                 continue;
@@ -456,7 +456,7 @@ impl Engine {
                 None => forges.push(Forge {
                     kind: added.kind,
                     connection: forge::Settings {
-                        network: self.added_forges(),
+                        network: self.network_for_added_forges(),
                         ..forge::Settings::new(base_url, None)
                     },
                     projects: vec![entry.project],
@@ -468,23 +468,23 @@ impl Engine {
     }
 
     /// Where a forge may be that is not configured: whoever uses the API can name one.
-    pub(crate) fn added_forges(&self) -> forge::Network {
+    pub(crate) fn network_for_added_forges(&self) -> forge::Network {
         forge::Network::Public(AllowedHosts::new(&self.settings().repositories.allowed_hosts))
     }
 
     /// Brings what follows from all that was read up to it, before it is projected.
-    async fn settle_profiles(&self) -> Result<()> {
+    async fn update_profiles(&self) -> Result<()> {
         let engine = self.clone();
-        self.blocking(move || engine.settle_people()).await
+        self.blocking(move || engine.recompute_hidden_people()).await
     }
 
     async fn is_forgotten(&self, project: &str) -> Result<bool> {
         let subject = Subject::Project(project.to_owned());
-        self.ledger_step(move |ledger| ledger.is_forgotten(&subject)).await
+        self.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
     }
 
     async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
         let mut failed = None;
         for entry in repositories.into_iter().filter(|entry| request.wants(&entry.project)) {
             let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.scope == Scope::Full);
@@ -492,7 +492,7 @@ impl Engine {
             let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
             let _indexing = self.indexing(&project);
             let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;
-            self.note_outcome(&project, Source::Repository, done.as_ref().err()).await?;
+            self.record_outcome(&project, Source::Repository, done.as_ref().err()).await?;
             match done {
                 Ok(done) => {
                     report.repositories += 1;
@@ -503,7 +503,7 @@ impl Engine {
                 }
                 // One repository that cannot be read does not keep the others from being read.
                 Err(error) => {
-                    let is_forgotten = is_new && !request.keep_new && self.forget_failed(&project).await?;
+                    let is_forgotten = is_new && !request.keep_new && self.unregister_if_empty(&project).await?;
                     report.unread.insert(project.clone());
                     let named = error.message.starts_with(&format!("{project} "));
                     let mut message = if named { error.message } else { format!("{project}: {error}") };
@@ -516,7 +516,7 @@ impl Engine {
         }
         // Also if nothing is new: an earlier sync may have ended before this.
         let engine = self.clone();
-        self.blocking(move || engine.forget_left_identities()).await?;
+        self.blocking(move || engine.delete_noted_identities()).await?;
         self.link_people().await?;
         self.catch_up(Some(reporter)).await?;
         failed.map_or(Ok(()), Err)
@@ -529,7 +529,7 @@ impl Engine {
         if request.only.is_empty() {
             return Ok(());
         }
-        let repositories = self.ledger_step(|ledger| ledger.repositories()).await?;
+        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
         let has_repository = repositories.iter().any(|entry| request.wants(&entry.project));
         let Forges { usable, unusable } = self.all_forges().await?;
         let unusable = unusable.iter().map(|(project, _)| project);
@@ -546,9 +546,9 @@ impl Engine {
     }
 
     /// Keeps on record why something could not be read, until it can.
-    async fn note_outcome(&self, project: &str, source: Source, error: Option<&Error>) -> Result<()> {
+    async fn record_outcome(&self, project: &str, source: Source, error: Option<&Error>) -> Result<()> {
         let (project, error) = (project.to_owned(), error.map(ToString::to_string));
-        self.ledger_step(move |ledger| match error {
+        self.with_ledger(move |ledger| match error {
             Some(error) => ledger.note_failure(&SyncFailure { project, source, at: Timestamp::now(), error }),
             None => ledger.note_success(&project, source),
         })

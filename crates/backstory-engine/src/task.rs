@@ -233,7 +233,7 @@ impl Tasks {
             let gives_way = other == TaskKind::Embed && kind == TaskKind::Forget;
             let is_replaced = force && other == kind && kind != TaskKind::Forget;
             if !gives_way && !is_replaced {
-                return Err(in_the_way(kind, other, since));
+                return Err(conflict(kind, other, since));
             }
             giving_way.push(abort.clone());
         }
@@ -278,7 +278,7 @@ impl Tasks {
     }
 }
 
-fn in_the_way(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
+fn conflict(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
     let what_then = match kind {
         _ if other != kind || kind == TaskKind::Forget => "wait for it to end",
         TaskKind::Sync => "wait for it or follow it with 'sync-status', or pass --force to stop it and start again",

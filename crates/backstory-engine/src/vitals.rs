@@ -17,7 +17,7 @@ const STORES: [(&str, &[&str]); 4] = [
 
 /// How the stores do.
 #[derive(Clone, Debug)]
-pub struct Vitals {
+pub struct StoreMetrics {
     /// Newest change in the ledger.
     pub ledger_seq: u64,
     /// Newest change in the graph.
@@ -45,7 +45,7 @@ impl Engine {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub async fn vitals(&self) -> Result<Vitals> {
+    pub async fn vitals(&self) -> Result<StoreMetrics> {
         let projects = self.known_projects().await?;
         let index_seq = self.index().applied_seq().await?;
         let coverage = self.coverage();
@@ -60,7 +60,7 @@ impl Engine {
                 // A file may go while it is looked at.
                 (name, parts.iter().map(|part| size(&data_dir.join(part)).unwrap_or(0)).sum())
             };
-            Ok(Vitals {
+            Ok(StoreMetrics {
                 ledger_seq: ledger.last_seq()?,
                 graph_seq: engine.graph().applied_seq()?,
                 index_seq,

@@ -70,13 +70,13 @@ impl Engine {
     /// The ledger cannot be read or written.
     pub async fn work(&self, mut stop: watch::Receiver<bool>) -> Result<()> {
         let now = Timestamp::now();
-        self.ledger_step(move |ledger| {
-            ledger.resume_jobs(now)?;
+        self.with_ledger(move |ledger| {
+            ledger.requeue_running_jobs(now)?;
             ledger.prune_jobs(now)
         })
         .await?;
         let mut single_stop = stop.clone();
-        tokio::try_join!(self.whole_projects(&mut stop), self.single_threads(&mut single_stop)).map(|_| ())
+        tokio::try_join!(self.run_project_jobs(&mut stop), self.run_refetch_jobs(&mut single_stop)).map(|_| ())
     }
 
     /// Stops a task; what it has committed is kept. One that has ended stays as it is.
@@ -117,7 +117,7 @@ impl Engine {
     /// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may.
     pub fn expects_webhook(&self, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
         let now = Timestamp::now();
-        self.senders(kind, |secret| webhook::may_be_genuine(kind, secret, headers, now)).map(drop)
+        self.senders(kind, |secret| webhook::has_plausible_headers(kind, secret, headers, now)).map(drop)
     }
 
     /// The forges of a kind whose secret is known to whoever sent a webhook.
@@ -146,7 +146,7 @@ impl Engine {
     /// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
     pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
         let now = Timestamp::now();
-        let senders = self.senders(kind, |secret| webhook::is_genuine(kind, secret, headers, body, now))?;
+        let senders = self.senders(kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
         let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
             .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
         let forges = self.forges().await?;
@@ -158,7 +158,7 @@ impl Engine {
         let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
         let delivery = Delivery { forge: sender, id: delivery, event };
         let received = if job.is_some() { Received::Queued } else { Received::Ignored };
-        let new = self.ledger_step(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
+        let new = self.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
         self.0.work.waiting.notify_waiters();
         Ok(if new { received } else { Received::Known })
     }
@@ -190,15 +190,15 @@ impl Engine {
         self.all_tasks().iter().any(|task| task.status == TaskStatus::Running && kinds.contains(&task.kind))
     }
 
-    async fn whole_projects(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    async fn run_project_jobs(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
         loop {
             self.schedule().await?;
             let now = Timestamp::now();
-            let due = self.ledger_step(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
+            let due = self.with_ledger(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
             // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
             let is_free = !self.is_running(&[TaskKind::Sync, TaskKind::Forget]);
             match due.into_iter().next().filter(|_| is_free) {
-                Some(job) => self.do_whole(job, stop).await?,
+                Some(job) => self.run_project_job(job, stop).await?,
                 None if self.wait(stop).await => {}
                 None => return Ok(()),
             }
@@ -208,9 +208,9 @@ impl Engine {
         }
     }
 
-    async fn do_whole(&self, job: Job, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    async fn run_project_job(&self, job: Job, stop: &mut watch::Receiver<bool>) -> Result<()> {
         let (id, attempts) = (job.id, job.attempts + 1);
-        if self.ledger_step(move |ledger| ledger.begin_jobs(&[id], Timestamp::now())).await?.is_empty() {
+        if self.with_ledger(move |ledger| ledger.begin_jobs(&[id], Timestamp::now())).await?.is_empty() {
             return Ok(());
         }
         let scope = match job.job.kind {
@@ -235,7 +235,7 @@ impl Engine {
     /// Records how jobs ended, and forgets old ones.
     async fn end_jobs(&self, ids: Vec<i64>, outcome: Outcome) -> Result<()> {
         let now = Timestamp::now();
-        self.ledger_step(move |ledger| {
+        self.with_ledger(move |ledger| {
             ledger.end_jobs(&ids, &outcome, now)?;
             ledger.prune_jobs(now)
         })
@@ -259,10 +259,10 @@ impl Engine {
         }
     }
 
-    async fn single_threads(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    async fn run_refetch_jobs(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
         loop {
             let now = Timestamp::now();
-            let due = self.ledger_step(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
+            let due = self.with_ledger(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
             let together = together(due);
             if together.is_empty() || self.is_running(&[TaskKind::Forget]) {
                 if !self.wait(stop).await {
@@ -270,16 +270,16 @@ impl Engine {
                 }
                 continue;
             }
-            self.do_single(together, stop).await?;
+            self.run_refetch_batch(together, stop).await?;
             if *stop.borrow() {
                 return Ok(());
             }
         }
     }
 
-    async fn do_single(&self, jobs: Vec<Job>, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    async fn run_refetch_batch(&self, jobs: Vec<Job>, stop: &mut watch::Receiver<bool>) -> Result<()> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
-        let begun = self.ledger_step(move |ledger| ledger.begin_jobs(&ids, Timestamp::now())).await?;
+        let begun = self.with_ledger(move |ledger| ledger.begin_jobs(&ids, Timestamp::now())).await?;
         let jobs: Vec<Job> = jobs.into_iter().filter(|job| begun.contains(&job.id)).collect();
         let Some(first) = jobs.first() else { return Ok(()) };
         let attempts = first.attempts + 1;
@@ -300,7 +300,7 @@ impl Engine {
         let Schedule { sync, reconcile, full } = self.settings().schedule;
         let projects = self.known_projects().await?;
         let now = Timestamp::now();
-        self.ledger_step(move |ledger| {
+        self.with_ledger(move |ledger| {
             for project in &projects {
                 for (kind, every) in [(JobKind::Sync, sync), (JobKind::Reconcile, reconcile), (JobKind::Full, full)] {
                     let Some(every) = every else { continue };

@@ -53,26 +53,26 @@ pub struct PersonNames {
 impl PersonNames {
     /// The hashes of all of them, that of the id first.
     pub fn hashes(&self, key: &[u8]) -> Vec<String> {
-        let texts = [&self.id].into_iter().chain(&self.addresses).map(|text| hash_of(key, text.trim()));
+        let texts = [&self.id].into_iter().chain(&self.addresses).map(|text| hash_identifier(key, text.trim()));
         let words = self.names.iter().flat_map(|name| name.split_whitespace()).filter(|word| is_long(word));
-        let words = words.map(|word| hash_of(key, &as_word(word)));
-        texts.chain(self.names.iter().map(|name| hash_of(key, &told_apart(name)))).chain(words).collect()
+        let words = words.map(|word| hash_identifier(key, &as_word(word)));
+        texts.chain(self.names.iter().map(|name| hash_identifier(key, &told_apart(name)))).chain(words).collect()
     }
 }
 
 /// HMAC-SHA-256 of a user name or address in lower case, 64 hex digits.
-pub fn hash_of(key: &[u8], username: &str) -> String {
+pub fn hash_identifier(key: &[u8], username: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     hex::encode(hmac::sign(&key, username.to_lowercase().as_bytes()))
 }
 
 /// The alias for a hash.
-pub fn alias_of(hash: &str) -> String {
+pub fn alias_from_hash(hash: &str) -> String {
     format!("{PREFIX}{}", hash.get(..DIGITS).unwrap_or(hash))
 }
 
 /// The e-mail address of an alias.
-pub fn address_of(alias: &str) -> String {
+pub fn alias_email(alias: &str) -> String {
     format!("{alias}@{HOST}")
 }
 
@@ -106,7 +106,7 @@ impl Aliases {
         if self.is_empty() || username.is_empty() || username.len() > LONGEST {
             return None;
         }
-        self.by_hash.get(&hash_of(&self.key, username)).map(String::as_str)
+        self.by_hash.get(&hash_identifier(&self.key, username)).map(String::as_str)
     }
 
     /// The alias of whom an e-mail address is of, also one that a forge made of the user name.
@@ -121,7 +121,7 @@ impl Aliases {
     }
 
     /// The alias of whom the name and address of a commit are of. One word is a name of many.
-    pub fn of_signature(&self, name: &str, address: &str) -> Option<&str> {
+    pub fn for_signature(&self, name: &str, address: &str) -> Option<&str> {
         self.of_address(address).or_else(|| full_name(name).and_then(|_| self.of_name(name)))
     }
 
@@ -199,8 +199,8 @@ impl Aliases {
     fn replace_signature(&self, map: &mut Map<String, Value>) -> u64 {
         let text = |name: &str| map.get(name).and_then(Value::as_str);
         let (Some(name), Some(email)) = (text("name"), text("email")) else { return 0 };
-        let Some(alias) = self.of_signature(name, email).map(str::to_owned) else { return 0 };
-        map.insert("email".to_owned(), json!(address_of(&alias)));
+        let Some(alias) = self.for_signature(name, email).map(str::to_owned) else { return 0 };
+        map.insert("email".to_owned(), json!(alias_email(&alias)));
         map.insert("name".to_owned(), json!(alias));
         1
     }
@@ -214,7 +214,7 @@ impl Aliases {
         let whole = json["key"].as_str().and_then(|key| self.of_address(key));
         let whole = whole.or_else(|| names.iter().find_map(of_names).filter(|_| others.is_empty()));
         if let Some(alias) = whole {
-            *json = json!({ "key": address_of(alias), "names": [alias] });
+            *json = json!({ "key": alias_email(alias), "names": [alias] });
             return 1;
         }
         if others.len() == names.len() {
@@ -253,8 +253,8 @@ mod tests {
 
     fn aliases() -> (Aliases, String) {
         let key = b"a key".to_vec();
-        let hash = hash_of(&key, "alice");
-        let alias = alias_of(&hash);
+        let hash = hash_identifier(&key, "alice");
+        let alias = alias_from_hash(&hash);
         (Aliases::new(key, [(hash, alias.clone())].into()), alias)
     }
 
@@ -262,12 +262,12 @@ mod tests {
     fn the_hash_is_the_standard_one() {
         // RFC 4231, test case 2, whose text is in lower case.
         assert_eq!(
-            hash_of(b"Jefe", "what do ya want for nothing?"),
+            hash_identifier(b"Jefe", "what do ya want for nothing?"),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         // A key as ledgers have it.
         assert_eq!(
-            hash_of(&[7; 32], "\u{c4}rne@example.com"),
+            hash_identifier(&[7; 32], "\u{c4}rne@example.com"),
             "d1a49ad01b4036799d672f4c0431abc62ee40ebd1914907fe931f931b6b89426"
         );
     }
@@ -304,7 +304,7 @@ mod tests {
             names: vec!["Alice Ng".to_owned()],
         };
         let hashes = names.hashes(b"a key");
-        let alias = alias_of(&hashes[0]);
+        let alias = alias_from_hash(&hashes[0]);
         let by_hash = hashes.into_iter().map(|hash| (hash, alias.clone())).collect();
         (Aliases::new(b"a key".to_vec(), by_hash), alias)
     }
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn commits_get_other_authors() {
         let (aliases, alias) = known();
-        let address = address_of(&alias);
+        let address = alias_email(&alias);
         let mut json = json!({"author": {"name": "al", "email": "alice@Example.com", "at": "2024"},
             "committer": {"name": "Alice  NG", "email": "new@example.com"}, "tagger": {"name": "alice", "email": "x@y"},
             "identifiers": [{"name": "Alice", "count": 2}, {"name": "Ng", "count": 1}, {"name": "total", "count": 1}],
@@ -343,14 +343,14 @@ mod tests {
         );
         assert_eq!(aliases.replace_message(said), Some(expected));
         let text = "written by Alice Ng <alice@example.com> and 12+alice@users.noreply.github.com";
-        let address = address_of(&alias);
+        let address = alias_email(&alias);
         assert_eq!(aliases.replace_text(text), Some(format!("written by {alias} <{address}> and {address}")));
     }
 
     #[test]
     fn those_who_are_named_beside_somebody_stay() {
         let (aliases, alias) = known();
-        let address = address_of(&alias);
+        let address = alias_email(&alias);
         for (said, expected) in [
             ("Cc: Bob <bob@x.org>, Al Ng <alice@example.com>", format!("Cc: Bob <bob@x.org>, {alias} <{address}>")),
             ("Cc: Bob; Al Ng <alice@example.com>, Eve", format!("Cc: Bob; {alias} <{address}>, Eve")),
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn identities_become_one() {
         let (aliases, alias) = known();
-        let expected = json!({"key": address_of(&alias), "names": [alias]});
+        let expected = json!({"key": alias_email(&alias), "names": [alias]});
         for (key, names) in [("alice@example.com", &["Al"][..]), ("new@example.com", &["Alice Ng"])] {
             let mut json = json!({"key": key, "names": names, "same_as": "alice"});
             assert_eq!(aliases.replace_in_item(ItemKind::Identity, &mut json), 1);

@@ -88,7 +88,7 @@ impl Language {
     }
 
     /// Whether code of the two can call each other in one repository without a bridge.
-    pub fn is_kin_of(self, other: Self) -> bool {
+    pub fn interoperates_with(self, other: Self) -> bool {
         self.family() == other.family()
     }
 
@@ -313,7 +313,7 @@ pub struct ImportedName {
 /// How a type builds on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HeritageKind {
+pub enum SupertypeKind {
     /// It extends, includes or embeds it.
     Extends,
     /// It implements it.
@@ -322,13 +322,13 @@ pub enum HeritageKind {
 
 /// A type that another builds on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heritage {
+pub struct Supertype {
     /// Index of the type that builds on the other, if it is defined in this file.
     pub entity: Option<u32>,
     /// Name of the type that builds on the other.
     pub subject: String,
     /// How.
-    pub kind: HeritageKind,
+    pub kind: SupertypeKind,
     /// Name of the other as written, without type arguments.
     pub name: String,
     /// Line of the name.
@@ -403,7 +403,7 @@ pub struct CodeAnalysis {
     /// Imports.
     pub imports: Vec<Import>,
     /// What types build on.
-    pub heritage: Vec<Heritage>,
+    pub heritage: Vec<Supertype>,
     /// Comments that explain.
     pub explanations: Vec<Explanation>,
     /// Whether some of it could not be read as code of the language, as is common where macros stand for keywords; what

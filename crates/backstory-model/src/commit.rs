@@ -429,7 +429,7 @@ impl Commit {
     }
 
     /// How many secrets of which kind its message and its lines had.
-    pub fn all_secrets(&self) -> Counts {
+    pub fn secret_counts(&self) -> Counts {
         let mut all = redaction::counted([self.message.as_str()]);
         for (rule, count) in &self.secrets {
             *all.entry(rule.clone()).or_default() += count;

@@ -19,7 +19,7 @@ pub use code::{commit_url, lines_url, of_commit, of_file};
 pub const MAX_WHOLE_TEXT: usize = 1 << 20;
 
 /// Paths of a commit by which it can be found; of the others nothing is known.
-pub const MAX_CHANGED: usize = 1000;
+pub const MAX_CHANGED_PATHS: usize = 1000;
 
 /// Notes of a discussion that is as long as any.
 const LONG_TALK: f32 = 50.0;
@@ -60,7 +60,7 @@ pub struct Document {
     pub whole_text: String,
     /// Of code and documents: path of the file.
     pub path: Option<String>,
-    /// Of a commit: the paths that it changes, the first [`MAX_CHANGED`].
+    /// Of a commit: the paths that it changes, the first [`MAX_CHANGED_PATHS`].
     pub changed: Vec<String>,
     /// Of code and documents: first and last line, from 1.
     pub lines: Option<(u32, u32)>,

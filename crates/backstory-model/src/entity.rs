@@ -7,7 +7,7 @@ use crate::{
     id::{NodeId, ThreadId, ThreadKind},
     redaction::{self, Counts},
     reference::Forge,
-    repository::{CommitIdentity, InRepository},
+    repository::{CommitIdentity, RepositoryRecord},
 };
 
 /// One object of a forge: the unit that the ledger stores and that owns a named graph.
@@ -30,7 +30,7 @@ pub enum Item {
     /// A person as commits know them.
     Identity(CommitIdentity),
     /// Something of a repository.
-    Repository(InRepository),
+    Repository(RepositoryRecord),
 }
 
 impl Item {

@@ -31,9 +31,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::text::echo;
 
 pub use self::iri::{
-    CONFIDENTIAL_GRAPH, META_GRAPH, NS, confidential_graph_iri, inferred_graph_iri, is_confidential_graph,
-    is_inferred_graph, is_item_graph, is_written_graph, item_graph_iri, item_of_graph_iri, written_graph_iri,
-    written_note_iri,
+    CONFIDENTIAL_GRAPH, META_GRAPH, NS, confidential_graph_iri, generated_graph_iri, generated_note_iri,
+    inferred_graph_iri, is_confidential_graph, is_generated_graph, is_inferred_graph, is_item_graph, item_graph_iri,
+    parse_item_graph_iri,
 };
 
 /// Longest path of a file in an id, in bytes.
@@ -338,7 +338,7 @@ impl NodeId {
 
     /// Of an issue or merge request, or of something in it: the same in its [twin](ThreadId::twin).
     #[must_use]
-    pub fn in_twin(&self) -> Self {
+    pub fn with_other_thread_kind(&self) -> Self {
         match self {
             Self::Thread(thread) => Self::Thread(thread.twin()),
             Self::Note { thread, id } => Self::Note { thread: thread.twin(), id: *id },
@@ -358,11 +358,11 @@ impl fmt::Display for NodeId {
             Self::Commit { project, sha } => write!(f, "{project}@{sha}"),
             Self::Branch { project, name } => write!(f, "{project}@{BRANCHES}{name}"),
             Self::Tag { project, name } => write!(f, "{project}@{TAGS}{name}"),
-            Self::File { project, path } => write!(f, "{project}:{}", shown_path(path)),
-            Self::Entity { project, path, name } => write!(f, "{project}:{}#{name}", shown_path(path)),
+            Self::File { project, path } => write!(f, "{project}:{}", escape_path(path)),
+            Self::Entity { project, path, name } => write!(f, "{project}:{}#{name}", escape_path(path)),
             Self::DesignNote { project, source, line } => match source {
                 NoteSource::Commit(sha) => write!(f, "{project}@{sha}~{line}"),
-                NoteSource::File(path) => write!(f, "{project}:{}~{line}", shown_path(path)),
+                NoteSource::File(path) => write!(f, "{project}:{}~{line}", escape_path(path)),
             },
             Self::Label { project, name } => write!(f, "{project}~{name}"),
             Self::Milestone { project, iid } => write!(f, "{project}%{iid}"),
@@ -411,7 +411,7 @@ const BRANCHES: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
 
 /// A path as it stands in an id, in which it can be told from what follows it.
-pub fn shown_path(path: &str) -> String {
+pub fn escape_path(path: &str) -> String {
     let mut shown = path.replace('%', "%25").replace('#', "%23");
     if let Some((before, digits)) = split_line(&shown) {
         shown = format!("{before}%7E{digits}");

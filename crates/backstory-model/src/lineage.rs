@@ -300,7 +300,7 @@ pub struct Replaced {
 
 /// What a commit replaced in one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplacedInFile {
+pub struct ReplacedHunks {
     /// Path after the commit.
     #[serde(with = "shared_text")]
     pub path: Arc<str>,

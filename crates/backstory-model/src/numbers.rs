@@ -45,7 +45,7 @@ impl SharedNumbers {
             return Cow::Borrowed(id);
         };
         match self.0.get(&thread.project).and_then(|numbers| numbers.get(&thread.iid)) {
-            Some(kind) if *kind != thread.kind => Cow::Owned(id.in_twin()),
+            Some(kind) if *kind != thread.kind => Cow::Owned(id.with_other_thread_kind()),
             _ => Cow::Borrowed(id),
         }
     }

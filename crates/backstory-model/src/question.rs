@@ -72,7 +72,7 @@ impl Question {
         for token in &tokens {
             let lower = token.text.to_lowercase();
             let named = token.looks_named(is_title);
-            if lower.chars().count() < 2 || (!named && is_empty_word(&lower)) {
+            if lower.chars().count() < 2 || (!named && is_stop_word(&lower)) {
                 continue;
             }
             let stem = stem(&lower);
@@ -120,7 +120,7 @@ impl Question {
 }
 
 /// Whether a word, in lower case, says nothing of what a text is about.
-pub fn is_empty_word(word: &str) -> bool {
+pub fn is_stop_word(word: &str) -> bool {
     static WORDS: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(|| EMPTY.split_whitespace().collect());
     WORDS.contains(word)
 }
@@ -174,7 +174,7 @@ impl Token<'_> {
                 || inner_capital
                 || has(|c| c.is_ascii_digit())
                 || self.quoted
-                || (self.is_capitalised() && !self.begins && !is_title && !is_empty_word(&self.text.to_lowercase())))
+                || (self.is_capitalised() && !self.begins && !is_title && !is_stop_word(&self.text.to_lowercase())))
     }
 }
 

@@ -6,20 +6,20 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use regex::Regex;
 
 /// How every marker begins.
-pub const BEGINNING: &str = "[redacted:";
+pub const MARKER_PREFIX: &str = "[redacted:";
 
 static MARKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\[redacted:([a-z][a-z0-9-]{0,40}):([0-9]{1,9})\]").expect("the pattern is constant"));
 
 /// The marker of a secret of so many characters.
 pub fn marker(rule: &str, length: usize) -> String {
-    format!("{BEGINNING}{rule}:{length}]")
+    format!("{MARKER_PREFIX}{rule}:{length}]")
 }
 
 /// Where markers stand in a text, in bytes, and the rule that each names.
 pub fn markers(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, &str)> {
     // Most texts have none, and finding that out is cheaper than the expression.
-    let text = if text.contains(BEGINNING) { text } else { "" };
+    let text = if text.contains(MARKER_PREFIX) { text } else { "" };
     MARKER.captures_iter(text).filter_map(|found| Some((found.get(0)?.range(), found.get(1)?.as_str())))
 }
 

@@ -257,7 +257,7 @@ fn in_url(url: &str, context: Context<'_>) -> Vec<NodeId> {
 }
 
 /// The issue, merge request or commit that an address is of.
-pub(crate) fn in_address(url: &str, context: Context<'_>) -> Option<NodeId> {
+pub(crate) fn parse_item_url(url: &str, context: Context<'_>) -> Option<NodeId> {
     parse_url(url, context)?.into_iter().next()
 }
 

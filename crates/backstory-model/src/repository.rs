@@ -10,7 +10,7 @@ use crate::{
     code::{EntityKind, FileAnalysis, LeftOutReason},
     commit::{Branch, Commit, RepoPath, Sha, Tag},
     entity::ItemKind,
-    id::{NodeId, shown_path},
+    id::{NodeId, escape_path},
     people::Link,
     reference::{Context, Forge},
     test_files::{TestKind, TestRule},
@@ -187,7 +187,7 @@ pub struct FileLinks {
 /// How often something changed when something else did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoChangedPair {
-    /// What changed, a file or an entity by its [`code_name`].
+    /// What changed, a file or an entity by its [`code_key`].
     pub first: String,
     /// What changed with it.
     pub second: String,
@@ -207,7 +207,7 @@ pub struct CoChanges {
 /// How central code is, by who refers to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// Files and entities by their [`code_name`], each with its PageRank in millionths; the most central ones.
+    /// Files and entities by their [`code_key`], each with its PageRank in millionths; the most central ones.
     pub ranks: BTreeMap<String, u64>,
 }
 
@@ -251,7 +251,7 @@ pub enum Record {
 
 /// A record and the repository it is of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct InRepository {
+pub struct RepositoryRecord {
     /// Full path of the project.
     pub project: String,
     /// The repository.
@@ -260,7 +260,7 @@ pub struct InRepository {
     pub record: Record,
 }
 
-impl InRepository {
+impl RepositoryRecord {
     /// How references in messages read.
     pub fn context(&self) -> Context<'_> {
         Context { forge: self.repository.forge, project: &self.project, forge_url: &self.repository.forge_url }
@@ -301,15 +301,15 @@ pub fn parse(kind: ItemKind, key: &str, payload: &[u8]) -> Result<Record, serde_
 }
 
 /// How a record names a file or an entity of it: as ids do, without the project.
-pub fn code_name(path: &str, entity: Option<&str>) -> String {
+pub fn code_key(path: &str, entity: Option<&str>) -> String {
     match entity {
-        Some(name) => format!("{}#{name}", shown_path(path)),
-        None => shown_path(path),
+        Some(name) => format!("{}#{name}", escape_path(path)),
+        None => escape_path(path),
     }
 }
 
 /// The node that such a name stands for.
-pub fn code_node(project: &str, name: &str) -> NodeId {
+pub fn code_node_id(project: &str, name: &str) -> NodeId {
     format!("{project}:{name}").parse().unwrap_or_else(|_| NodeId::file(project, name))
 }
 

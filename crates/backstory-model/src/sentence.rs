@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    question::is_empty_word,
+    question::is_stop_word,
     text::{stem, words},
 };
 
@@ -209,7 +209,7 @@ fn push_trimmed(text: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) 
 pub fn stems(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut add = |word: &str| {
-        if !is_empty_word(word) {
+        if !is_stop_word(word) {
             found.insert(stem(word));
         }
     };

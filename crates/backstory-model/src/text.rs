@@ -114,7 +114,7 @@ pub fn echo(text: &str) -> Cow<'_, str> {
 
 /// A text with every word of more than [`MAX_ECHO`] characters cut to that many: for messages that repeat what somebody
 /// wrote in the words of another program.
-pub fn echoed_words(text: &str) -> Cow<'_, str> {
+pub fn truncate_long_words(text: &str) -> Cow<'_, str> {
     if text.split(char::is_whitespace).all(|word| word.len() <= MAX_ECHO) {
         return Cow::Borrowed(text);
     }
@@ -182,7 +182,7 @@ mod tests {
         let token = format!("{} gl{}-abcdefghijklmnopqrstuvwxyz", "é".repeat(180), "pat");
         assert_eq!(echo_of(&token), format!("{} …", "é".repeat(180)));
         let message = format!("'{}' is not known; known projects: a/b\n", "x".repeat(1000));
-        assert_eq!(echoed_words(&message), format!("'{}… is not known; known projects: a/b\n", "x".repeat(199)));
+        assert_eq!(truncate_long_words(&message), format!("'{}… is not known; known projects: a/b\n", "x".repeat(199)));
     }
 
     fn echo_of(text: &str) -> String {

@@ -14,14 +14,14 @@ pub const MAX_TEXT: usize = 300;
 /// What a language model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WrittenKind {
+pub enum GeneratedKind {
     /// The type of the change that a commit is.
     Classification,
     /// What was decided in an issue or merge request, why, and what was rejected.
     DesignNotes,
 }
 
-impl WrittenKind {
+impl GeneratedKind {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::Classification, Self::DesignNotes];
 
@@ -70,7 +70,7 @@ impl Aspect {
 
 /// A design note that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WrittenNote {
+pub struct GeneratedNote {
     /// What it is about.
     pub aspect: Aspect,
     /// What it says.
@@ -81,7 +81,7 @@ pub struct WrittenNote {
     pub evidence: Vec<String>,
 }
 
-impl WrittenNote {
+impl GeneratedNote {
     /// What it cites.
     pub fn evidence(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.evidence.iter().filter_map(|reference| reference.parse().ok())
@@ -95,7 +95,7 @@ pub enum Outcome {
     /// The type of a commit.
     Classification(ModelClassification),
     /// Notes; none if nothing that the model wrote could be proved.
-    DesignNotes(Vec<WrittenNote>),
+    DesignNotes(Vec<GeneratedNote>),
     /// Nothing that could be used, and why.
     Failed(String),
 }

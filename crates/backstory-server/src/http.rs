@@ -45,7 +45,7 @@ use crate::{
     error_table,
     graphql::{Limits, MAX_BODY, Schemas},
 };
-use bodies::Bodies;
+use bodies::BodyReader;
 use connections::Connection;
 use probes::Probes;
 
@@ -70,8 +70,8 @@ struct App {
     rules: Arc<access::Rules>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
-    bodies: Bodies,
-    webhooks: Bodies,
+    bodies: BodyReader,
+    webhooks: BodyReader,
     probes: Arc<Probes>,
 }
 
@@ -93,7 +93,7 @@ pub async fn serve(
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
-    let bodies = Bodies::new(MAX_BODY, BODY_TIME, BODIES);
+    let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
     let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
@@ -226,7 +226,7 @@ async fn graphql(
     })?;
     drop(body);
     let response = app.schemas.seeing(auth.grant().sight).execute(request).await;
-    app.engine.mend_soon();
+    app.engine.repair_in_background();
     Ok(answer(response))
 }
 

@@ -21,10 +21,10 @@ use backstory_model::{
     commit::Sha,
     lineage::{Lineage, Seen},
 };
-use backstory_sources::git::lineage::{Computed, FileLineage, Mode, Options, Previous, TipLineage, at, fresh, update};
+use backstory_sources::git::lineage::{BlameResult, FileOutcome, Mode, Options, Previous, TipBlame, at, fresh, update};
 use parking_lot::Mutex;
 
-type Files = BTreeMap<Arc<str>, Option<FileLineage>>;
+type Files = BTreeMap<Arc<str>, Option<FileOutcome>>;
 /// Commit, path and line that git names for a line.
 type Blamed = (Sha, String, u32);
 
@@ -94,9 +94,9 @@ fn computed(repository: &Path, tip: Sha, mode: Mode) -> Files {
     files
 }
 
-fn traced(file: Option<&FileLineage>) -> Option<&Lineage> {
+fn traced(file: Option<&FileOutcome>) -> Option<&Lineage> {
     match file {
-        Some(FileLineage::Traced(lineage)) => Some(lineage),
+        Some(FileOutcome::Traced(lineage)) => Some(lineage),
         _ => None,
     }
 }
@@ -211,7 +211,7 @@ fn through(repository: &Path) {
     println!("lines in files that differ: {counts:?}");
 }
 
-fn apply(files: &mut Files, tip: TipLineage) {
+fn apply(files: &mut Files, tip: TipBlame) {
     if tip.base.is_none() {
         files.clear();
     }
@@ -223,7 +223,7 @@ fn apply(files: &mut Files, tip: TipLineage) {
     }
 }
 
-fn updated(repository: &Path, old: (&Computed, &Files), old_tip: Sha, tip: Sha) -> (Computed, Duration) {
+fn updated(repository: &Path, old: (&BlameResult, &Files), old_tip: Sha, tip: Sha) -> (BlameResult, Duration) {
     let started = Instant::now();
     let mut file = |_: Sha, path: &str| old.1.get(path).cloned().flatten();
     let mut previous = Previous { tips: &[old_tip], ignored: &old.0.ignored, file: &mut file };

@@ -54,11 +54,11 @@ const BYTES_PER_STEP: usize = 16;
 
 /// What a file contains. Call it for files that [`select`] includes; others give a result too, but one of little use.
 pub fn analyse(path: &str, bytes: &[u8]) -> FileAnalysis {
-    analyse_as(detect(path, bytes), path, bytes)
+    analyze_as(detect(path, bytes), path, bytes)
 }
 
 /// What a file of that kind contains.
-pub fn analyse_as(kind: FileKind, path: &str, bytes: &[u8]) -> FileAnalysis {
+pub fn analyze_as(kind: FileKind, path: &str, bytes: &[u8]) -> FileAnalysis {
     read(kind, path, bytes, &mut None)
 }
 
@@ -131,7 +131,7 @@ fn read_code(
                 slot.insert(parser)
             }
         };
-        let again = before.and_then(|before| versions::parse_again(parser, language, before, &parsed));
+        let again = before.and_then(|before| versions::reparse(parser, language, before, &parsed));
         again.or_else(|| parse(parser, &parsed, None))
     });
     let Some(tree) = tree else {

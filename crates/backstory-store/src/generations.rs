@@ -59,7 +59,7 @@ impl Generations {
         let current = self.current();
         if self.named().is_none() && current.is_dir() {
             // The new one must not be taken for it before it is whole.
-            self.switch_to(&current)?;
+            self.activate(&current)?;
         }
         let next = self.path(self.current_number() + 1);
         if next.exists() {
@@ -72,7 +72,7 @@ impl Generations {
     ///
     /// # Errors
     /// The change could not be written; the old one is still current.
-    pub fn switch_to(&self, prepared: &Path) -> io::Result<()> {
+    pub fn activate(&self, prepared: &Path) -> io::Result<()> {
         let number = prepared.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let new = self.directory.join("CURRENT.new");
         fs::write(&new, number)?;

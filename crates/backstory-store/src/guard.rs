@@ -22,7 +22,7 @@ thread_local! {
 }
 
 /// Whether a panic on this thread is the answer of a damaged store, which is handled, and not a bug to be shown.
-pub fn is_handled(place: Option<&Location<'_>>) -> bool {
+pub fn is_expected_panic(place: Option<&Location<'_>>) -> bool {
     let is_theirs = |file: &str| {
         file.split(['/', '\\']).any(|part| {
             LIBRARIES.iter().any(|library| part.strip_prefix(library).is_some_and(|rest| rest.contains('-')))
@@ -53,7 +53,7 @@ impl Drop for Inside {
 ///
 /// # Errors
 /// It panicked; what it said.
-pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     let _inside = Inside::new();
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| said(&*panic))
 }
@@ -62,10 +62,10 @@ pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
 ///
 /// # Errors
 /// It panicked; what it said.
-pub(crate) async fn caught_later<T>(call: impl Future<Output = T>) -> Result<T, String> {
+pub(crate) async fn catch_panic_async<T>(call: impl Future<Output = T>) -> Result<T, String> {
     // They are large, and the stack is not.
     let mut call = Box::pin(call);
-    poll_fn(move |context| match caught(|| call.as_mut().poll(context)) {
+    poll_fn(move |context| match catch_panic(|| call.as_mut().poll(context)) {
         Ok(Poll::Ready(answer)) => Poll::Ready(Ok(answer)),
         Ok(Poll::Pending) => Poll::Pending,
         Err(panic) => Poll::Ready(Err(panic)),
@@ -99,15 +99,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer() {
-        let refused = caught(|| if true { panic!("no {}", "manifest") } else { 1 });
+        let refused = catch_panic(|| if true { panic!("no {}", "manifest") } else { 1 });
         assert_eq!(refused, Err("reading it failed: no manifest".to_owned()));
-        assert_eq!(caught(|| 1), Ok(1));
-        let refused = caught_later(async {
+        assert_eq!(catch_panic(|| 1), Ok(1));
+        let refused = catch_panic_async(async {
             tokio::task::yield_now().await;
             if true { panic!("no data") } else { 1 }
         });
         assert_eq!(refused.await, Err("reading it failed: no data".to_owned()));
-        assert_eq!(caught_later(async { 1 }).await, Ok(1));
-        assert!(!is_handled(None) && !is_handled(Some(Location::caller())));
+        assert_eq!(catch_panic_async(async { 1 }).await, Ok(1));
+        assert!(!is_expected_panic(None) && !is_expected_panic(Some(Location::caller())));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Something that a store needs and cannot have now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingResource {
     /// Room on the disk, a quota or a limit on the size of files included.
     Disk,
     /// File descriptors.
@@ -18,9 +18,9 @@ pub enum Lack {
 
 /// Numbers of the operating system's errors, as the standard library prints them, and what the C library says of them,
 /// as RocksDB prints it.
-const SIGNS: [(Lack, &[&str]); 4] = [
+const SIGNS: [(MissingResource, &[&str]); 4] = [
     (
-        Lack::Disk,
+        MissingResource::Disk,
         &[
             "(os error 28)",
             "No space left on device",
@@ -32,10 +32,10 @@ const SIGNS: [(Lack, &[&str]); 4] = [
             "database or disk is full",
         ],
     ),
-    (Lack::Descriptors, &["(os error 24)", "(os error 23)", "Too many open files", "file descriptors"]),
-    (Lack::Memory, &["(os error 12)", "Cannot allocate memory", "Memory limit reached"]),
+    (MissingResource::Descriptors, &["(os error 24)", "(os error 23)", "Too many open files", "file descriptors"]),
+    (MissingResource::Memory, &["(os error 12)", "Cannot allocate memory", "Memory limit reached"]),
     (
-        Lack::Permission,
+        MissingResource::Permission,
         &[
             "(os error 13)",
             "(os error 1)",
@@ -47,7 +47,7 @@ const SIGNS: [(Lack, &[&str]); 4] = [
     ),
 ];
 
-impl Lack {
+impl MissingResource {
     /// What a store's error message says is lacking; `None` if it says something else.
     pub fn in_message(message: &str) -> Option<Self> {
         let says = |signs: &[&str]| signs.iter().any(|sign| message.contains(sign));
@@ -55,7 +55,7 @@ impl Lack {
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for MissingResource {
     /// What is lacking and what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -74,18 +74,27 @@ mod tests {
     #[test]
     fn messages_of_every_store_are_told_from_damage() {
         for (message, lack) in [
-            ("IO error: No space left on device: While appending to file: /d/graph/1/000012.log", Lack::Disk),
-            ("LanceError(IO): Generic LocalFileSystem error: write: No space left on device (os error 28)", Lack::Disk),
-            ("File too large (os error 27)", Lack::Disk),
-            ("database or disk is full", Lack::Disk),
-            ("IO error: While open a file for random read: /d/graph/1/9.sst: Too many open files", Lack::Descriptors),
-            ("Oxigraph needs at least 96 file descriptors when reserving 48", Lack::Descriptors),
-            ("IO error: While opendir: /d/graph/1: Permission denied", Lack::Permission),
+            (
+                "IO error: No space left on device: While appending to file: /d/graph/1/000012.log",
+                MissingResource::Disk,
+            ),
+            (
+                "LanceError(IO): Generic LocalFileSystem error: write: No space left on device (os error 28)",
+                MissingResource::Disk,
+            ),
+            ("File too large (os error 27)", MissingResource::Disk),
+            ("database or disk is full", MissingResource::Disk),
+            (
+                "IO error: While open a file for random read: /d/graph/1/9.sst: Too many open files",
+                MissingResource::Descriptors,
+            ),
+            ("Oxigraph needs at least 96 file descriptors when reserving 48", MissingResource::Descriptors),
+            ("IO error: While opendir: /d/graph/1: Permission denied", MissingResource::Permission),
         ] {
-            assert_eq!(Lack::in_message(message), Some(lack), "{message}");
+            assert_eq!(MissingResource::in_message(message), Some(lack), "{message}");
         }
         for message in ["Corruption: block checksum mismatch", "Not found: /d/index/1/data/a.lance (os error 2)"] {
-            assert_eq!(Lack::in_message(message), None, "{message}");
+            assert_eq!(MissingResource::in_message(message), None, "{message}");
         }
     }
 }

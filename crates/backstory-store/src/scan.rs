@@ -32,7 +32,7 @@ pub struct Pieces {
 
 /// What was looked through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scanned {
+pub struct ScanReport {
     /// Files.
     pub files: u64,
     /// Bytes in them.
@@ -72,8 +72,8 @@ impl Pieces {
     ///
     /// # Errors
     /// A directory or file cannot be read. One that goes meanwhile is none.
-    pub fn scan(&self, directory: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Scanned> {
-        let mut scan = Scan { pieces: self, skip, unpacker: DCtx::create(), scanned: Scanned::default() };
+    pub fn scan(&self, directory: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<ScanReport> {
+        let mut scan = Scan { pieces: self, skip, unpacker: DCtx::create(), scanned: ScanReport::default() };
         scan.directory(directory, MAX_DEPTH)?;
         Ok(scan.scanned)
     }
@@ -85,7 +85,7 @@ struct Scan<'a> {
     skip: &'a dyn Fn(&Path) -> bool,
     /// Making one takes longer than unpacking a note.
     unpacker: DCtx<'static>,
-    scanned: Scanned,
+    scanned: ScanReport,
 }
 
 impl Scan<'_> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     cli::Session,
-    data_dir::{Claim, DataDir, Server, Want},
+    data_dir::{Claim, ClaimIntent, DataDir, Server},
     failure::{Failure, Result},
     output::Terminal,
     share::Share,
@@ -45,7 +45,7 @@ struct Opening {
     /// SHA-256 of the configuration file.
     config: String,
     command: String,
-    want: Want,
+    want: ClaimIntent,
     share: Share,
     terminal: Terminal,
     /// Why this process must not do the work itself.
@@ -97,7 +97,7 @@ impl Client {
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,
     ) -> Result<Self> {
-        Self::open_for(Want::Answers, session, command, before_opening).await
+        Self::open_for(ClaimIntent::Answers, session, command, before_opening).await
     }
 
     /// Likewise for a command that begins long work: of other processes only a server takes that on.
@@ -109,11 +109,11 @@ impl Client {
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,
     ) -> Result<Self> {
-        Self::open_for(Want::Work, session, command, before_opening).await
+        Self::open_for(ClaimIntent::Work, session, command, before_opening).await
     }
 
     async fn open_for(
-        want: Want,
+        want: ClaimIntent,
         session: &Session,
         command: &str,
         before_opening: impl FnOnce() -> Result<()>,
@@ -221,11 +221,11 @@ impl Opening {
             Claim::Busy(holder) => Err(Failure::new(
                 ErrorKind::Conflict,
                 match want {
-                    Want::Answers => format!(
+                    ClaimIntent::Answers => format!(
                         "{holder} has opened {} and does not answer yet; try again in a while",
                         directory.path().display()
                     ),
-                    Want::Work => format!(
+                    ClaimIntent::Work => format!(
                         "{holder} is using {}; wait for it to end{}, or run 'backstory serve', which does long work for \
                          every command",
                         directory.path().display(),

@@ -14,7 +14,7 @@ use std::{
 
 use backstory_engine::{
     embed, llm,
-    model::{digest::sha256_hex, sight::Sight},
+    model::{digest::sha256_hex, sight::Visibility},
     rerank,
     settings::{Forge, Repositories, Settings},
     sources::{forge, redact::Redactor},
@@ -62,7 +62,7 @@ pub(crate) struct Config {
 #[derive(Clone, Debug)]
 pub(crate) struct ServerToken {
     pub(crate) credential: Credential,
-    pub(crate) sight: Sight,
+    pub(crate) sight: Visibility,
 }
 
 /// A secret that an environment variable holds.
@@ -197,7 +197,7 @@ impl Config {
         {
             Some((forge, variable)) => Err(Failure::configuration(unset(
                 variable,
-                &format!("a token for {} {}", address(forge), forge::token_wanted(forge.kind)),
+                &format!("a token for {} {}", address(forge), forge::required_token(forge.kind)),
             ))),
             None => Ok(()),
         }

@@ -25,7 +25,7 @@ const FILE_MODE: u32 = 0o600;
 /// What is taken from whoever else may do something with a file.
 const OTHERS: u32 = 0o077;
 /// The files and directories that tell whether the others were written by a program that let others read them.
-const TELLING: [&str; 3] = ["ledger.sqlite", "clones", "backups"];
+const MARKER_ENTRIES: [&str; 3] = ["ledger.sqlite", "clones", "backups"];
 /// Held by the process that has the stores open, with its number and command inside.
 const LOCK: &str = "lock";
 /// Where that process can be reached.
@@ -40,7 +40,7 @@ const SECRET_BYTES: usize = 32;
 /// How long a command waits for another to end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// How long it waits before it says so.
-const SILENCE: Duration = Duration::from_millis(500);
+const NOTICE_AFTER: Duration = Duration::from_millis(500);
 /// Time between two looks at the lock, which cannot be waited for without blocking.
 pub(crate) const LOOK: Duration = Duration::from_millis(25);
 
@@ -52,7 +52,7 @@ pub(crate) struct DataDir {
 
 /// A process that has the stores open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Holder {
+pub(crate) struct LockOwner {
     /// Its number.
     pub(crate) pid: u32,
     /// What it does: `sync`.
@@ -77,15 +77,15 @@ pub(crate) struct Server {
     /// SHA-256 of the configuration file that it has read.
     pub(crate) config: String,
     /// What commands show it that can read this: they see everything, as they could read the stores themselves.
-    pub(crate) secret: OwnSecret,
+    pub(crate) secret: ProcessSecret,
 }
 
 /// A random text that every process makes for itself that answers others. Only who owns the data directory can read it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct OwnSecret(String);
+pub(crate) struct ProcessSecret(String);
 
-impl OwnSecret {
+impl ProcessSecret {
     fn new() -> io::Result<Self> {
         let mut random = [0; SECRET_BYTES];
         getrandom::fill(&mut random)?;
@@ -97,7 +97,7 @@ impl OwnSecret {
     }
 }
 
-impl std::fmt::Debug for OwnSecret {
+impl std::fmt::Debug for ProcessSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("OwnSecret")
     }
@@ -125,14 +125,14 @@ impl Server {
     }
 
     /// Which process it is.
-    pub(crate) fn holder(&self) -> Holder {
-        Holder { pid: self.pid, command: self.command.clone() }
+    pub(crate) fn holder(&self) -> LockOwner {
+        LockOwner { pid: self.pid, command: self.command.clone() }
     }
 }
 
 /// What a command wants of the process that has the stores, if that is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum ClaimIntent {
     /// Answers, which every process gives that has the stores open.
     Answers,
     /// Long work, which only a server takes on: a command ends when its own work is done.
@@ -147,7 +147,7 @@ pub(crate) enum Claim {
     /// Another, which does what is wanted.
     Server(Server),
     /// Another, which does not.
-    Busy(Holder),
+    Busy(LockOwner),
 }
 
 impl DataDir {
@@ -193,7 +193,7 @@ impl DataDir {
     ///
     /// # Errors
     /// The lock cannot be used.
-    pub(crate) async fn claim(&self, command: &str, want: Want, terminal: &Terminal) -> Result<Claim> {
+    pub(crate) async fn claim(&self, command: &str, want: ClaimIntent, terminal: &Terminal) -> Result<Claim> {
         let failed = |error: io::Error| self.cannot_lock(&error);
         let mut file = self.lock_file().map_err(failed)?;
         let begun = Instant::now();
@@ -212,16 +212,16 @@ impl DataDir {
             }
             let holder = holder(&mut file);
             if let Some(server) = self.server(holder.as_ref())
-                && (want == Want::Answers || server.stays())
+                && (want == ClaimIntent::Answers || server.stays())
                 && is_reachable(&server).await
             {
                 return Ok(Claim::Server(server));
             }
             if begun.elapsed() > PATIENCE {
-                let unknown = || Holder { pid: 0, command: "another command".to_owned() };
+                let unknown = || LockOwner { pid: 0, command: "another command".to_owned() };
                 return Ok(Claim::Busy(holder.unwrap_or_else(unknown)));
             }
-            if begun.elapsed() > SILENCE && !told {
+            if begun.elapsed() > NOTICE_AFTER && !told {
                 told = true;
                 let who = holder.map_or_else(|| "another command".to_owned(), |holder| holder.to_string());
                 terminal.note(format_args!("waiting for {who} to end"));
@@ -233,7 +233,7 @@ impl DataDir {
     /// Takes the files of this directory from others, and says so if others could read them.
     fn tighten(&self, terminal: &Terminal) {
         let could_read = is_open_to_others(&self.path);
-        let telling = TELLING.iter().map(|name| self.path.join(name));
+        let telling = MARKER_ENTRIES.iter().map(|name| self.path.join(name));
         if !could_read && !telling.into_iter().any(|path| is_open_to_others(&path)) {
             return;
         }
@@ -251,7 +251,7 @@ impl DataDir {
     }
 
     fn take(&self, file: &mut File, command: &str) -> io::Result<()> {
-        let holder = Holder { pid: std::process::id(), command: command.to_owned() };
+        let holder = LockOwner { pid: std::process::id(), command: command.to_owned() };
         file.set_len(0)?;
         file.rewind()?;
         match file.write_all(serde_json::to_string(&holder)?.as_bytes()) {
@@ -293,7 +293,7 @@ impl DataDir {
     }
 
     /// The server that the holder of the lock is.
-    fn server(&self, holder: Option<&Holder>) -> Option<Server> {
+    fn server(&self, holder: Option<&LockOwner>) -> Option<Server> {
         let server: Server = serde_json::from_slice(&fs::read(self.path.join(SERVER)).ok()?).ok()?;
         (server.pid == holder?.pid).then_some(server)
     }
@@ -314,7 +314,7 @@ impl DataDir {
             let path = self.path.join(SERVER);
             Failure::new(ErrorKind::Internal, format!("{} cannot be written: {}", path.display(), reason(&error)))
         };
-        let secret = OwnSecret::new().map_err(failed)?;
+        let secret = ProcessSecret::new().map_err(failed)?;
         let server = Server {
             pid: std::process::id(),
             command: command.to_owned(),
@@ -357,14 +357,14 @@ impl Drop for Announcement {
     }
 }
 
-impl Holder {
+impl LockOwner {
     /// Whether it is a server, though none that can be asked yet.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.command.as_str(), SERVE | UP)
     }
 }
 
-impl std::fmt::Display for Holder {
+impl std::fmt::Display for LockOwner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "backstory {} (pid {})", self.command, self.pid)
     }
@@ -396,7 +396,7 @@ fn tighten(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn holder(file: &mut File) -> Option<Holder> {
+fn holder(file: &mut File) -> Option<LockOwner> {
     let mut text = String::new();
     file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
     serde_json::from_str(&text).ok()

@@ -19,7 +19,7 @@ use std::{
 const NOT_RUN: u8 = 127;
 
 fn main() -> ExitCode {
-    match backstory_engine::repository::become_git(std::env::args_os()) {
+    match backstory_engine::repository::exec_git_if_requested(std::env::args_os()) {
         None => {}
         Some(Ok(())) => return ExitCode::SUCCESS,
         Some(Err(error)) => {
@@ -27,6 +27,6 @@ fn main() -> ExitCode {
             return ExitCode::from(NOT_RUN);
         }
     }
-    output::one_sentence_panics();
+    output::install_panic_hook();
     cli::run()
 }

@@ -26,7 +26,7 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 /// What is well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// What deserves attention.
-pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
 /// What is wrong.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
@@ -100,7 +100,7 @@ impl Terminal {
 
     /// Tells what makes the result less than it should be.
     pub(crate) fn warning(&self, text: impl Display) {
-        labeled("warning", DOUBTFUL, text);
+        labeled("warning", WARNING, text);
     }
 
     /// Tells why there is no result.
@@ -317,9 +317,9 @@ pub(crate) fn indented(text: &str, by: usize) -> String {
 }
 
 /// A panic is a bug, unless a damaged store is the reason, and the person before the terminal cannot read a stack trace: they get one sentence.
-pub(crate) fn one_sentence_panics() {
+pub(crate) fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        if guard::is_handled(panic.location()) {
+        if guard::is_expected_panic(panic.location()) {
             tracing::debug!("a damaged store: {panic}");
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::{filter::Filter, question::is_empty_word};
+use backstory_model::{filter::Filter, question::is_stop_word};
 use regex::Regex;
 
 use crate::{
@@ -35,7 +35,7 @@ fn names(question: &str) -> Vec<&str> {
     let mut names = symbols(question);
     if names.is_empty() {
         let name = WHAT_DOES.captures(question).and_then(|found| found.name("name"));
-        names.extend(name.map(|name| name.as_str()).filter(|name| !is_empty_word(&name.to_lowercase())));
+        names.extend(name.map(|name| name.as_str()).filter(|name| !is_stop_word(&name.to_lowercase())));
     }
     names
 }

@@ -9,7 +9,7 @@ use backstory_model::{
     document::{commit_url, lines_url},
     entity::{Item, Thread},
     id::{NodeId, ThreadId},
-    repository::{InRepository, Record},
+    repository::{Record, RepositoryRecord},
 };
 use jiff::Timestamp;
 
@@ -155,7 +155,7 @@ impl Engine {
         let text = self.clean_text(&bytes);
         let id = NodeId::file(project, path.as_str());
         let of = match self.item_now(&id)? {
-            Some(Item::Repository(InRepository { record: Record::File(file), .. })) => Some(file.changed_at),
+            Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
             _ => None,
         };
         let context =

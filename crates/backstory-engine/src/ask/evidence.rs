@@ -12,7 +12,7 @@ const OF_BEFORE: f32 = 0.4;
 
 /// A content word of the question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AskedWord {
+pub struct QuestionWord {
     /// As it is written.
     pub word: String,
     /// Whether it names one thing.
@@ -25,7 +25,7 @@ pub struct AskedWord {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
     /// The content words of the question, then those of the question before, if it goes on from one.
-    pub words: Vec<AskedWord>,
+    pub words: Vec<QuestionWord>,
     /// How many of them are the question's own; 0 if all count alike.
     pub own: usize,
     /// How many documents were searched.
@@ -42,7 +42,7 @@ impl Asked {
     /// How much each word tells, in the order of the words: the rarer, the more, and one of the question before less.
     pub fn weights(&self) -> Vec<f32> {
         let all = self.documents.max(1) as f32;
-        let weight = |(at, word): (usize, &AskedWord)| {
+        let weight = |(at, word): (usize, &QuestionWord)| {
             let share = if self.own > 0 && at >= self.own { OF_BEFORE } else { 1.0 };
             share * (1.0 + all / (1.0 + word.documents as f32)).ln()
         };
@@ -94,7 +94,7 @@ pub fn judge(asked: &Asked, candidates: &[Candidate]) -> Verdict {
     if asked.words.is_empty() {
         return refuse(vec!["the question names nothing that could be looked for".to_owned()]);
     }
-    let nowhere: Vec<&AskedWord> = asked.words.iter().filter(|word| word.documents == 0).collect();
+    let nowhere: Vec<&QuestionWord> = asked.words.iter().filter(|word| word.documents == 0).collect();
     let named: Vec<String> = (nowhere.iter())
         .filter(|word| word.named)
         .map(|word| format!("'{}' occurs in no document", word.word))

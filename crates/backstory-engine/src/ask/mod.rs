@@ -39,7 +39,7 @@ use crate::{
     search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, is_excluded},
     use_case::{UseCase, Weight},
 };
-use evidence::{Asked, AskedWord, Candidate, Verdict};
+use evidence::{Asked, Candidate, QuestionWord, Verdict};
 use select::{MAX_QUOTES, Scored, choose};
 use stories::Story;
 
@@ -75,7 +75,7 @@ impl UseCase for AskRequest {
 }
 
 /// What is told while an answer is made: its statements, each as soon as it has been checked, and what they cite.
-pub type Telling = mpsc::Sender<(Statement, Vec<Citation>)>;
+pub type StatementSender = mpsc::Sender<(Statement, Vec<Citation>)>;
 
 /// What was found for a question.
 pub(crate) struct Found {
@@ -93,14 +93,14 @@ impl Engine {
     /// The question is empty or too long, a filter names what does not exist, or a store failed. A language model that
     /// fails is a warning: quotations answer then.
     pub async fn ask(&self, request: AskRequest) -> Result<Answer> {
-        self.ask_telling(request, None).await
+        self.ask_streaming(request, None).await
     }
 
     /// Answers a question, and tells each statement as soon as it is certain. Whoever no longer listens is not waited for.
     ///
     /// # Errors
     /// Those of [`Self::ask`].
-    pub async fn ask_telling(&self, request: AskRequest, telling: Option<Telling>) -> Result<Answer> {
+    pub async fn ask_streaming(&self, request: AskRequest, telling: Option<StatementSender>) -> Result<Answer> {
         let model = self.chat_model().filter(|_| request.model).cloned();
         let mut found = self.find(&request).await?;
         if !found.verdict.answerable {
@@ -108,7 +108,7 @@ impl Engine {
         }
         let mut warnings = Vec::new();
         if let Some(model) = model {
-            match self.written_answer(&model, &found, telling.as_ref()).await {
+            match self.generate_answer(&model, &found, telling.as_ref()).await {
                 Ok(Some(answer)) => return self.finish(&found, answer, warnings).await,
                 Ok(None) => warnings.push(format!(
                     "{} wrote nothing that the passages support; these are the passages themselves",
@@ -117,7 +117,7 @@ impl Engine {
                 Err(error) => warnings.push(format!("the language model was not used: {error}")),
             }
         }
-        let answer = extracted(&found);
+        let answer = quote_answer(&found);
         if !answer.answered {
             found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
             return Ok(refused(&found));
@@ -203,7 +203,7 @@ impl Engine {
             }
         });
         let counts = try_join_all(counts).await?;
-        let word = |(term, documents): (&backstory_model::question::Term, u64)| AskedWord {
+        let word = |(term, documents): (&backstory_model::question::Term, u64)| QuestionWord {
             word: term.word.clone(),
             named: term.named,
             documents,
@@ -219,7 +219,7 @@ impl Engine {
         let story = found.stories.iter().find(|story| story.documents.iter().any(|d| d.id.to_string() == first));
         if let Some(id) = story.map(|story| story.id.clone()) {
             let engine = self.clone();
-            answer.standing = self.blocking(move || engine.where_it_stands(&id)).await?;
+            answer.standing = self.blocking(move || engine.decision_status(&id)).await?;
         }
         answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
         Ok(answer)
@@ -254,7 +254,7 @@ fn has_name(text: &str, name: &str) -> bool {
 }
 
 /// Tells a statement, unless nobody listens.
-async fn tell(telling: Option<&Telling>, statement: &Statement, citations: Vec<Citation>) {
+async fn tell(telling: Option<&StatementSender>, statement: &Statement, citations: Vec<Citation>) {
     if let Some(telling) = telling {
         let _ = telling.send((statement.clone(), citations)).await;
     }
@@ -279,7 +279,7 @@ fn candidates(question: &Question, stories: &[Story], scored: &[Scored]) -> Vec<
 }
 
 /// The best pieces, verbatim; those of one story stay together, in the order in which they were said.
-fn extracted(found: &Found) -> Answer {
+fn quote_answer(found: &Found) -> Answer {
     let mut chosen = choose(&found.scored, &found.stories, MAX_QUOTES);
     let rank: BTreeMap<usize, usize> =
         chosen.iter().enumerate().rev().map(|(place, quote)| (quote.story, place)).collect();

@@ -192,7 +192,7 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
             continue;
         }
         let joins = |at: usize| !taken(at) && scores.get(&(one.story, at)).is_some_and(|s| *s >= JOINS * one.score);
-        let quote = grown(one, &stories[one.story].passages, joins);
+        let quote = extend_quote(one, &stories[one.story].passages, joins);
         let said = |known: &Quote| overlap(&known.stems, &passage(one).stems) > SAME;
         // Parts of a file lie in one another.
         if let Some(known) = chosen.iter_mut().find(|known| known.overlaps(&quote)) {
@@ -208,7 +208,7 @@ pub(super) fn choose(scored: &[Scored], stories: &[Story], most: usize) -> Vec<Q
 }
 
 /// A piece with those beside it in the same document that join it, as long as they fit; what follows comes first.
-fn grown(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Quote {
+fn extend_quote(one: &Scored, passages: &[Passage], joins: impl Fn(usize) -> bool) -> Quote {
     let own = &passages[one.passage];
     let (mut first, mut last) = (one.passage, one.passage);
     let beside = |at: usize| {

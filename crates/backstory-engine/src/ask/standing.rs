@@ -12,7 +12,7 @@ use crate::{Engine, error::Result};
 
 impl Engine {
     /// Where what an item is about stands; `None` for what has no state.
-    pub(crate) fn where_it_stands(&self, id: &NodeId) -> Result<Option<Standing>> {
+    pub(crate) fn decision_status(&self, id: &NodeId) -> Result<Option<Standing>> {
         match self.item_now(id)? {
             Some(Item::MergeRequest(mr)) => Ok(Some(of_merge_request(&mr))),
             Some(Item::Issue(issue)) => self.of_issue(&issue).map(Some),

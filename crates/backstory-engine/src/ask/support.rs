@@ -128,17 +128,17 @@ pub(crate) fn share_in(text: &str, cites: &[usize], passages: &[String]) -> Resu
     if said.is_empty() || covered < LEAST_SHARE * said.len() as f32 {
         return Err(Fault::Unsupported);
     }
-    if makes_up(text, &words(&cited).into_iter().collect()) {
+    if has_invented_terms(text, &words(&cited).into_iter().collect()) {
         return Err(Fault::MadeUp);
     }
-    if denies(text) && !denies(&cited) {
+    if contains_negation(text) && !contains_negation(&cited) {
         return Err(Fault::Denies);
     }
     Ok(covered / said.len() as f32)
 }
 
 /// Whether a text has a number or identifier that is not among these words.
-pub(crate) fn makes_up(text: &str, known: &BTreeSet<String>) -> bool {
+pub(crate) fn has_invented_terms(text: &str, known: &BTreeSet<String>) -> bool {
     exact_words(text).iter().any(|word| !known.contains(word))
 }
 
@@ -148,10 +148,10 @@ pub(crate) fn without_made_up(text: &str, source: &str) -> String {
     let mut sentences = Sentences::default();
     let ready = sentences.push(text);
     let all = ready.into_iter().chain(sentences.end()).map(|sentence| sentence.text);
-    all.filter(|text| !makes_up(text, &known)).collect::<Vec<_>>().join(" ")
+    all.filter(|text| !has_invented_terms(text, &known)).collect::<Vec<_>>().join(" ")
 }
 
-fn denies(text: &str) -> bool {
+fn contains_negation(text: &str) -> bool {
     const WORDS: [&str; 9] = ["not", "no", "never", "none", "cannot", "nobody", "nothing", "without", "neither"];
     let lower = text.to_lowercase().replace('’', "'");
     lower.contains("n't") || words(&lower).iter().any(|word| WORDS.contains(&word.as_str()))

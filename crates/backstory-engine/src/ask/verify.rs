@@ -88,7 +88,7 @@ impl Engine {
         if matches!(id, NodeId::File { .. }) && commit.is_none() {
             return Ok(Some("a file is cited without the commit".to_owned()));
         }
-        if let Some(problem) = self.tampered(&id)? {
+        if let Some(problem) = self.payload_mismatch(&id)? {
             return Ok(Some(problem));
         }
         let Some(document) = self.cited_document(&id, commit)? else {
@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// What is wrong with the item that a node belongs to.
-    fn tampered(&self, id: &NodeId) -> Result<Option<String>> {
+    fn payload_mismatch(&self, id: &NodeId) -> Result<Option<String>> {
         let (project, kind, key) = match id {
             NodeId::Note { thread, id: note } => {
                 // A note stands in its discussion's payload.
@@ -119,7 +119,7 @@ impl Engine {
                 None => return Ok(Some("nothing of that kind can be cited".to_owned())),
             },
         };
-        Ok(match self.ledger().is_intact(&project, kind, &key)? {
+        Ok(match self.ledger().verify_hash(&project, kind, &key)? {
             Some(false) => Some("its payload in the ledger has another SHA-256 than when it was stored".to_owned()),
             Some(true) | None => None,
         })

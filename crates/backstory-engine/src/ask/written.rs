@@ -10,7 +10,7 @@ use backstory_sources::redact::redact;
 use jiff::Timestamp;
 
 use super::{
-    Found, Telling,
+    Found, StatementSender,
     select::{MAX_QUOTES, choose},
     stories::Story,
     support::{Sentence, Sentences, check},
@@ -42,7 +42,7 @@ const SYSTEM: &str = "You answer a question about a software project, only from 
     If the passages do not answer the question, write NOT FOUND and nothing else.";
 
 /// A passage and what the model is told of it.
-struct Numbered {
+struct NumberedPassage {
     citation: Citation,
     /// What the check compares with: the passage, who said it, when and where.
     text: String,
@@ -50,11 +50,11 @@ struct Numbered {
 
 impl Engine {
     /// The answer in a model's words; `None` if it wrote nothing that holds.
-    pub(super) async fn written_answer(
+    pub(super) async fn generate_answer(
         &self,
         model: &ChatModel,
         found: &Found,
-        telling: Option<&Telling>,
+        telling: Option<&StatementSender>,
     ) -> Result<Option<Answer>> {
         let passages = passages(found);
         let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
@@ -128,7 +128,7 @@ impl Engine {
         let asked = self.embedder().count_tokens(&prompt.system) + self.embedder().count_tokens(&prompt.user);
         let tokens = asked as u64 + u64::from(settings.max_tokens);
         let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
-        if self.ledger_step(move |ledger| ledger.take_tokens(day, tokens, limit)).await? {
+        if self.with_ledger(move |ledger| ledger.reserve_tokens(day, tokens, limit)).await? {
             return Ok(Ok(Reserved { day, tokens }));
         }
         Ok(Err(ProviderError::Budget { limit }))
@@ -137,7 +137,7 @@ impl Engine {
     /// Gives back what was not used.
     async fn settle(&self, reserved: Reserved, used: Option<u64>) -> Result<()> {
         let left = used.map_or(0, |used| reserved.tokens.saturating_sub(used));
-        self.ledger_step(move |ledger| ledger.give_back_tokens(reserved.day, left)).await
+        self.with_ledger(move |ledger| ledger.refund_tokens(reserved.day, left)).await
     }
 }
 
@@ -156,9 +156,9 @@ fn complete(mut answer: Answer) -> Answer {
 async fn add(
     answer: &mut Answer,
     sentences: Vec<Sentence>,
-    passages: &[Numbered],
+    passages: &[NumberedPassage],
     texts: &[String],
-    telling: Option<&Telling>,
+    telling: Option<&StatementSender>,
 ) {
     for sentence in sentences {
         if answer.statements.len() == MAX_SENTENCES || sentence.text.to_uppercase().contains(NOT_FOUND) {
@@ -190,14 +190,14 @@ async fn add(
 }
 
 /// The best pieces with what stands around them, each part of a text once.
-fn passages(found: &Found) -> Vec<Numbered> {
-    let mut passages: Vec<Numbered> = Vec::new();
+fn passages(found: &Found) -> Vec<NumberedPassage> {
+    let mut passages: Vec<NumberedPassage> = Vec::new();
     for quote in choose(&found.scored, &found.stories, MAX_QUOTES * 3) {
         let story = &found.stories[quote.story];
         let (document, range) = around(story, quote.passages);
         let document = &story.documents[document];
         let id = document.id.to_string();
-        let overlaps = |known: &Numbered| {
+        let overlaps = |known: &NumberedPassage| {
             known.citation.id == id
                 && (known.citation.bytes.0 as usize) < range.end
                 && range.start < known.citation.bytes.1 as usize
@@ -208,7 +208,7 @@ fn passages(found: &Found) -> Vec<Numbered> {
         let citation = document.cite(0, range);
         let by = citation.author.as_deref().map(|author| format!("{author}, ")).unwrap_or_default();
         let head = format!("{by}{}, {}, {}", day(citation.at), citation.id, citation.title);
-        passages.push(Numbered { text: format!("{head}\n{}", citation.text), citation });
+        passages.push(NumberedPassage { text: format!("{head}\n{}", citation.text), citation });
         if passages.len() == MAX_PASSAGES {
             break;
         }
@@ -239,7 +239,7 @@ fn around(story: &Story, (mut first, mut last): (usize, usize)) -> (usize, std::
 }
 
 /// What the model is asked. Nothing in a passage can look like the line that ends it.
-fn prompt(question: &str, passages: &[Numbered]) -> Prompt {
+fn prompt(question: &str, passages: &[NumberedPassage]) -> Prompt {
     let mut user = String::new();
     for (number, passage) in (1..).zip(passages) {
         let text = passage.text.replace("<<<", "< < <").replace(">>>", "> > >");

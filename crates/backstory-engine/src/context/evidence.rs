@@ -15,7 +15,7 @@ use backstory_store::{
     index::{Coverage, StoredDocument},
 };
 
-use super::{About, ContextRequest, narrow::Narrowing};
+use super::{About, ContextRequest, narrow::PackConditions};
 use crate::{
     Engine,
     error::Result,
@@ -95,7 +95,7 @@ pub(super) struct Evidence {
     /// Whether the lines that were asked about are at the indexed head, so that their numbers are those of its files.
     pub(super) at_head: bool,
     /// What all of it is narrowed to.
-    pub(super) narrowing: Narrowing,
+    pub(super) narrowing: PackConditions,
     /// Of the lines that were asked about, how many were not written in the time that it is narrowed to.
     pub(super) lines_left_out: u32,
 }
@@ -125,7 +125,7 @@ impl Engine {
             merged_as: BTreeMap::new(),
             coverage: state.coverage.clone(),
             at_head,
-            narrowing: Narrowing::of(&request.filter),
+            narrowing: PackConditions::of(&request.filter),
             lines_left_out: 0,
         };
         self.narrow(request, &mut evidence).await?;
@@ -264,7 +264,7 @@ impl Engine {
             for found in &mut evidence.found {
                 let (other, said) = match &found.document.id {
                     id if *id == link.from => (&link.to, Some(link.said())),
-                    id if *id == link.to => (&link.from, link.said_back()),
+                    id if *id == link.to => (&link.from, link.backward_label()),
                     _ => continue,
                 };
                 // One word on each is enough.
@@ -333,7 +333,7 @@ impl Link {
     }
 
     /// What it says of where it ends.
-    fn said_back(&self) -> Option<String> {
+    fn backward_label(&self) -> Option<String> {
         let from = short_reference(&self.from);
         match (self.edge, self.direction) {
             (Edge::Closes | Edge::Fixes, Direction::In) => Some(format!("closes {from}")),

@@ -61,7 +61,7 @@ impl Engine {
             }
             if !records.commits.contains_key(&name)
                 && let Some(record) = self.commit_record(project, sha)?
-                && self.lets_commit(&evidence.narrowing, &name, &record)
+                && self.accepts_commit(&evidence.narrowing, &name, &record)
             {
                 records.commits.insert(name, record);
             }
@@ -93,7 +93,7 @@ impl Engine {
 pub(super) fn key_items(evidence: &Evidence, records: &Records) -> Vec<KeyItem> {
     let mut items: Vec<KeyItem> = Vec::new();
     let mut threads: Vec<&str> = Vec::new();
-    for found in told_items(evidence, records) {
+    for found in reportable_items(evidence, records) {
         if !threads.contains(&found.thread()) && items.len() < MAX_ITEMS {
             threads.push(found.thread());
             items.push(key_item(evidence, found, records));
@@ -103,12 +103,12 @@ pub(super) fn key_items(evidence: &Evidence, records: &Records) -> Vec<KeyItem> 
 }
 
 /// What was found besides files, without merges whose merge request tells the same.
-fn told_items<'a>(evidence: &'a Evidence, records: &'a Records) -> impl Iterator<Item = &'a Found> {
-    evidence.found.iter().filter(|found| !found.is_of_file() && !is_told_by_request(found, records))
+fn reportable_items<'a>(evidence: &'a Evidence, records: &'a Records) -> impl Iterator<Item = &'a Found> {
+    evidence.found.iter().filter(|found| !found.is_of_file() && !is_covered_by_merge_request(found, records))
 }
 
 /// Whether it is the merge of a merge request.
-pub(super) fn is_told_by_request(found: &Found, records: &Records) -> bool {
+pub(super) fn is_covered_by_merge_request(found: &Found, records: &Records) -> bool {
     let record = records.commits.get(&found.document.id);
     record.is_some_and(|record| record.commit.is_merge()) && !found.links.is_empty()
 }
@@ -118,7 +118,7 @@ pub(super) fn timeline(evidence: &Evidence, records: &Records) -> Vec<TimelineEn
     let mut told: Vec<&str> = Vec::new();
     let mut dated = Vec::new();
     let least = evidence.found.first().map_or(0.0, |found| found.relevance) * WORTH_A_DATE;
-    for found in told_items(evidence, records) {
+    for found in reportable_items(evidence, records) {
         let thread = found.thread();
         if told.contains(&thread) || found.relevance < least || told.len() == MAX_DATED {
             continue;

@@ -199,7 +199,7 @@ impl Engine {
 
     /// What the pack is, and what makes it again.
     async fn frame(&self, request: &ContextRequest, state: &State, question: &str) -> Result<ContextPack> {
-        let timestamp = Some(self.reached_at(&state.id).await?);
+        let timestamp = Some(self.snapshot_time(&state.id).await?);
         let query = asked(&request.about);
         let project = request.filter.project.clone();
         let mut parameters = parameters(request);
@@ -231,9 +231,9 @@ impl Engine {
 
     /// When a state was reached: when it was put on record or, while vectors are being made, when the last sync ended that
     /// led to it.
-    async fn reached_at(&self, id: &str) -> Result<Timestamp> {
+    async fn snapshot_time(&self, id: &str) -> Result<Timestamp> {
         let id = id.to_owned();
-        self.ledger_step(move |ledger| {
+        self.with_ledger(move |ledger| {
             if let Some(recorded) = ledger.snapshot(&id)? {
                 return Ok(recorded.created_at);
             }

@@ -14,12 +14,12 @@ use crate::{
 
 /// The conditions of a request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Narrowing {
+pub(super) struct PackConditions {
     /// All but the project, which a chain may leave.
     filter: Filter,
 }
 
-impl Narrowing {
+impl PackConditions {
     pub(super) fn of(filter: &Filter) -> Self {
         Self { filter: Filter { project: None, ..filter.clone() } }
     }
@@ -48,7 +48,7 @@ impl Narrowing {
 
 impl Engine {
     /// Whether a commit meets the conditions, of which the kind of document is none: it stands for its changes.
-    pub(super) fn lets_commit(&self, narrowing: &Narrowing, id: &str, record: &CommitRecord) -> bool {
+    pub(super) fn accepts_commit(&self, narrowing: &PackConditions, id: &str, record: &CommitRecord) -> bool {
         if narrowing.is_open() {
             return true;
         }
@@ -76,7 +76,7 @@ impl Engine {
                 let id = step.node.id.to_string();
                 let meets = match documents.iter().find(|document| document.id == id) {
                     Some(document) => kept.meets(document),
-                    None => engine.lets_step(&kept, &step)?,
+                    None => engine.accepts_step(&kept, &step)?,
                 };
                 if meets || asked.as_ref() == Some(&step.node.id) {
                     narrowed.push(step);
@@ -95,16 +95,16 @@ impl Engine {
     }
 
     /// Whether a step without a document meets the conditions: of such only merges are known well enough.
-    fn lets_step(&self, narrowing: &Narrowing, step: &Step) -> Result<bool> {
+    fn accepts_step(&self, narrowing: &PackConditions, step: &Step) -> Result<bool> {
         let NodeId::Commit { project, sha } = &step.node.id else { return Ok(false) };
         let record = self.commit_record(project, sha)?;
-        let lets = |record| self.lets_commit(narrowing, &step.node.id.to_string(), &record);
+        let lets = |record| self.accepts_commit(narrowing, &step.node.id.to_string(), &record);
         Ok(step.edge == Edge::MergedBy && record.is_some_and(lets))
     }
 }
 
 /// Leaves lines and earlier versions of them out that were not written in time; says how many of the lines.
-fn narrow_lines(trace: &mut Trace, narrowing: &Narrowing) -> u32 {
+fn narrow_lines(trace: &mut Trace, narrowing: &PackConditions) -> u32 {
     let count = |origins: &[LineOrigin]| origins.iter().map(|origin| origin.lines).sum::<u32>();
     let all = count(&trace.origins);
     trace.origins.retain(|origin| narrowing.within(origin.date));

@@ -5,12 +5,12 @@ use backstory_model::{
     id::NodeId,
     message::{self, DesignNote as Reason},
     pack::{DesignNote, Provenance},
-    sight::Sight,
+    sight::Visibility,
 };
 
 use super::{
     evidence::{Evidence, Found, short_reference},
-    items::{Records, is_told_by_request, person, sources_of},
+    items::{Records, is_covered_by_merge_request, person, sources_of},
 };
 use crate::{Engine, error::Result};
 
@@ -28,7 +28,7 @@ const TRUSTED: usize = 2;
 /// The reasons, those first that share most words with the question.
 pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<DesignNote> {
     let mut notes: Vec<(usize, f32, DesignNote)> = Vec::new();
-    let told = |found: &&Found| !found.is_of_file() && !is_told_by_request(found, records);
+    let told = |found: &&Found| !found.is_of_file() && !is_covered_by_merge_request(found, records);
     let documents = evidence.found.iter().filter(told).take(MAX_DOCUMENTS);
     for (at, found) in documents.enumerate() {
         for (author, reason) in reasons_of(found, records) {
@@ -84,7 +84,7 @@ impl Engine {
                     note: note.text,
                     author: None,
                     written_by: Some(written.model.name.clone()),
-                    confidential: self.seeing(Sight::Open).ledger().hides(&id)?,
+                    confidential: self.seeing(Visibility::Open).ledger().hides(&id)?,
                     sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
                 });
             }

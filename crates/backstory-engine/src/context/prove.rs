@@ -54,13 +54,13 @@ impl Engine {
             text,
         };
         if let Some(path) = &chunk.path {
-            return Ok(proof(Source::Clone, self.lines_again(chunk, path).await?));
+            return Ok(proof(Source::Clone, self.reread_lines(chunk, path).await?));
         }
-        Ok(proof(Source::Ledger, self.words_again(chunk).await?))
+        Ok(proof(Source::Ledger, self.reread_text(chunk).await?))
     }
 
     /// Lines of a file at the commit that the chunk names.
-    async fn lines_again(&self, chunk: &ChunkRef, path: &str) -> Result<Option<String>> {
+    async fn reread_lines(&self, chunk: &ChunkRef, path: &str) -> Result<Option<String>> {
         let commit = chunk.commit.as_deref().and_then(|commit| commit.parse::<Sha>().ok()).ok_or_else(|| {
             Error::invalid(format!("{path} needs the whole object name of the commit at which its lines are"))
         })?;
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// A piece of the text of an item, made anew from the ledger.
-    async fn words_again(&self, chunk: &ChunkRef) -> Result<Option<String>> {
+    async fn reread_text(&self, chunk: &ChunkRef) -> Result<Option<String>> {
         let id: NodeId = chunk
             .document
             .parse()

@@ -46,7 +46,7 @@ pub(super) struct Bundled {
 
 /// Whether somebody waits for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Urgency {
+pub(super) enum EmbedPriority {
     /// Somebody does.
     Foreground,
     /// Nobody does.
@@ -67,11 +67,15 @@ impl Bundled {
     }
 
     /// The vectors of texts, in their order.
-    pub(super) async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, ProviderError> {
+    pub(super) async fn documents(
+        &self,
+        texts: &[String],
+        urgency: EmbedPriority,
+    ) -> Result<Vec<Vec<f32>>, ProviderError> {
         let loaded = self.load().await?;
         let (turn, lanes, gives_way) = match urgency {
-            Urgency::Foreground => (&self.turn, &loaded.query_lanes, None),
-            Urgency::Background => (&self.background_turn, &loaded.lanes, Some(self.foreground.clone())),
+            EmbedPriority::Foreground => (&self.turn, &loaded.query_lanes, None),
+            EmbedPriority::Background => (&self.background_turn, &loaded.lanes, Some(self.foreground.clone())),
         };
         let _turn = turn.lock().await;
         let texts = texts.to_vec();

@@ -19,9 +19,9 @@ struct State {
 
 impl Foreground {
     /// Somebody waits for an answer, until that is dropped.
-    pub(crate) fn enter(&self) -> Answering {
+    pub(crate) fn enter(&self) -> ForegroundGuard {
         *self.waiting() += 1;
-        Answering(self.clone())
+        ForegroundGuard(self.clone())
     }
 
     /// Waits until nobody waits for an answer, but not for ever. Blocks the thread.
@@ -35,9 +35,9 @@ impl Foreground {
 }
 
 /// Somebody waits for an answer.
-pub struct Answering(Foreground);
+pub struct ForegroundGuard(Foreground);
 
-impl Drop for Answering {
+impl Drop for ForegroundGuard {
     fn drop(&mut self) {
         let mut waiting = self.0.waiting();
         *waiting = waiting.saturating_sub(1);

@@ -12,9 +12,9 @@ use backstory_sources::http::redact_url;
 use reqwest::Url;
 use secrecy::SecretString;
 
-pub use foreground::Answering;
+pub use foreground::ForegroundGuard;
 
-use bundled::{Bundled, Urgency};
+use bundled::{Bundled, EmbedPriority};
 use foreground::Foreground;
 use remote::Remote;
 
@@ -121,7 +121,7 @@ impl Embedder {
     /// # Errors
     /// The provider does not answer, refuses, or answers wrongly. What it answered before that is lost.
     pub async fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
-        self.documents(texts, Urgency::Foreground).await
+        self.documents(texts, EmbedPriority::Foreground).await
     }
 
     /// Likewise for nobody in particular: the bundled model works at a low priority, and waits while somebody else
@@ -130,15 +130,15 @@ impl Embedder {
     /// # Errors
     /// Those of [`Self::embed_documents`].
     pub async fn embed_in_background(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
-        self.documents(texts, Urgency::Background).await
+        self.documents(texts, EmbedPriority::Background).await
     }
 
     /// Says that somebody waits for an answer, until that is dropped.
-    pub fn answering(&self) -> Answering {
+    pub fn answering(&self) -> ForegroundGuard {
         self.0.foreground.enter()
     }
 
-    async fn documents(&self, texts: &[String], urgency: Urgency) -> Result<Vec<Vec<f32>>, ProviderError> {
+    async fn documents(&self, texts: &[String], urgency: EmbedPriority) -> Result<Vec<Vec<f32>>, ProviderError> {
         match &self.0.engine {
             Engine::Bundled(bundled) => bundled.documents(texts, urgency).await,
             Engine::Remote(remote) => remote.documents(texts, self.0.dimension).await,

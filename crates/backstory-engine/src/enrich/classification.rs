@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{cut, fenced, hundredths, object};
-use crate::{Engine, ask::support::makes_up, error::Result, llm::Prompt};
+use crate::{Engine, ask::support::has_invented_terms, error::Result, llm::Prompt};
 
 /// Version of the prompt below, and of what it is filled with.
 pub(super) const PROMPT: u32 = 1;
@@ -109,7 +109,7 @@ impl CommitInput {
         // The names of the types are in the question, not in the commit.
         let mut known: BTreeSet<String> = words(&self.text).into_iter().collect();
         known.extend(words(&system()));
-        if makes_up(&reason, &known) {
+        if has_invented_terms(&reason, &known) {
             return Err("its reason has a number or name that the commit does not have".to_owned());
         }
         let reason = redact(&reason).0.into_owned();

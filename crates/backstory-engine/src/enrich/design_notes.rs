@@ -4,7 +4,7 @@
 use backstory_model::{
     id::{NodeId, ThreadId},
     time::day,
-    written::{Aspect, MAX_NOTES, MAX_TEXT, WrittenNote},
+    written::{Aspect, GeneratedNote, MAX_NOTES, MAX_TEXT},
 };
 use backstory_sources::redact::redact;
 use serde::Deserialize;
@@ -83,10 +83,10 @@ impl ThreadInput {
     }
 
     /// The notes that stand in what they cite; others are dropped.
-    pub(super) fn read(&self, answer: &str) -> std::result::Result<Vec<WrittenNote>, String> {
+    pub(super) fn read(&self, answer: &str) -> std::result::Result<Vec<GeneratedNote>, String> {
         let Answer { notes } = object(answer)?;
         let texts: Vec<String> = self.passages.iter().map(|(_, text)| text.clone()).collect();
-        let mut kept: Vec<WrittenNote> = Vec::new();
+        let mut kept: Vec<GeneratedNote> = Vec::new();
         for Note { about, text, evidence } in notes {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             if kept.len() == MAX_NOTES {
@@ -96,7 +96,7 @@ impl ThreadInput {
                 continue;
             }
             match share_in(&text, &evidence, &texts) {
-                Ok(share) => kept.push(WrittenNote {
+                Ok(share) => kept.push(GeneratedNote {
                     aspect: about,
                     text: redact(&text).0.into_owned(),
                     confidence: hundredths(share),
@@ -124,7 +124,7 @@ impl ThreadInput {
 impl Engine {
     /// What a model is given of an issue or merge request; `None` if it is gone or says too little.
     pub(super) fn thread_input(&self, id: &ThreadId) -> Result<Option<ThreadInput>> {
-        let readers = self.as_readers_of(id)?;
+        let readers = self.with_visibility_of_readers(id)?;
         let documents = readers.documents_of_thread(id)?;
         let count: usize = documents.iter().map(|document| document.text.split_whitespace().count()).sum();
         if count < MIN_WORDS {
@@ -132,7 +132,7 @@ impl Engine {
         }
         let mut passages: Vec<(NodeId, String)> = documents.iter().enumerate().filter_map(passage).collect();
         leave_middle_out(&mut passages);
-        let standing = readers.where_it_stands(&NodeId::from(id.clone()))?.map(|standing| standing.text);
+        let standing = readers.decision_status(&NodeId::from(id.clone()))?.map(|standing| standing.text);
         Ok(Some(ThreadInput { passages, standing }))
     }
 }

@@ -4,7 +4,7 @@ use backstory_model::{
     answer::Provenance,
     digest::sha256,
     id::{NodeId, ThreadId},
-    written::{ModelClassification, Outcome, WrittenKind, WrittenNote},
+    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
 };
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use crate::{Engine, error::Result};
 
 /// The type of a commit as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClassifiedByModel {
+pub struct CommitClassification {
     /// The type.
     #[serde(flatten)]
     pub found: ModelClassification,
@@ -26,11 +26,11 @@ pub struct ClassifiedByModel {
 
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NotesByModel {
+pub struct ThreadNotes {
     /// The issue or merge request.
     pub about: ThreadId,
     /// The notes, at least one.
-    pub notes: Vec<WrittenNote>,
+    pub notes: Vec<GeneratedNote>,
     /// Who wrote them.
     pub model: Provenance,
     /// When.
@@ -44,28 +44,28 @@ impl Engine {
     ///
     /// # Errors
     /// The ledger cannot be read.
-    pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<ClassifiedByModel>> {
+    pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<CommitClassification>> {
         let subject = commit.to_string();
-        let kept = self.ledger_step(move |ledger| ledger.written(WrittenKind::Classification.as_str(), &subject));
+        let kept = self.with_ledger(move |ledger| ledger.written(GeneratedKind::Classification.as_str(), &subject));
         let Some(written) = kept.await? else { return Ok(None) };
         let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
-        Ok(Some(ClassifiedByModel { found, model: provenance(&written), written_at: written.written_at }))
+        Ok(Some(CommitClassification { found, model: provenance(&written), written_at: written.written_at }))
     }
 
     /// The design notes that a language model wrote of an issue or merge request; `None` if it wrote none.
     ///
     /// # Errors
     /// The ledger cannot be read.
-    pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<NotesByModel>> {
+    pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<ThreadNotes>> {
         let engine = self.clone();
         self.blocking(move || engine.notes_now(&id)).await
     }
 
-    pub(crate) fn notes_now(&self, id: &ThreadId) -> Result<Option<NotesByModel>> {
-        let kept = self.ledger().written(WrittenKind::DesignNotes.as_str(), &id.to_string())?;
+    pub(crate) fn notes_now(&self, id: &ThreadId) -> Result<Option<ThreadNotes>> {
+        let kept = self.ledger().written(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
         let Some(written) = kept else { return Ok(None) };
         match outcome(&written) {
-            Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(NotesByModel {
+            Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
                 about: id.clone(),
                 notes,
                 model: provenance(&written),

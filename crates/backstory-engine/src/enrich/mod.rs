@@ -24,7 +24,7 @@ use std::{
 use backstory_model::{
     digest::sha256,
     id::NodeId,
-    written::{Outcome, WrittenKind},
+    written::{GeneratedKind, Outcome},
 };
 use backstory_store::ledger::Written;
 use futures::{StreamExt as _, future::ready, stream};
@@ -42,7 +42,7 @@ use crate::{
 };
 use classification::CommitInput;
 use design_notes::ThreadInput;
-pub use kept::{ClassifiedByModel, NotesByModel};
+pub use kept::{CommitClassification, ThreadNotes};
 use pending::Pending;
 
 /// Items that a model is asked about at once.
@@ -58,7 +58,7 @@ pub struct EnrichRequest {
     /// Full paths of projects; all if there is none.
     pub projects: Vec<String>,
     /// What it is asked for; everything if absent.
-    pub what: Option<WrittenKind>,
+    pub what: Option<GeneratedKind>,
     /// Most items that it is asked about.
     pub limit: Option<usize>,
 }
@@ -75,7 +75,7 @@ impl UseCase for EnrichRequest {
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Enriched {
+pub struct EnrichReport {
     /// Commits that were classified.
     pub commits: u64,
     /// Issues and merge requests that were read for notes.
@@ -90,7 +90,7 @@ pub struct Enriched {
     pub stopped: Option<String>,
 }
 
-impl Enriched {
+impl EnrichReport {
     fn add(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Classification(_) => self.commits += 1,
@@ -134,10 +134,10 @@ impl Input {
 }
 
 /// Version of the prompt of each kind.
-fn prompt_version(kind: WrittenKind) -> u32 {
+fn prompt_version(kind: GeneratedKind) -> u32 {
     match kind {
-        WrittenKind::Classification => classification::PROMPT,
-        WrittenKind::DesignNotes => design_notes::PROMPT,
+        GeneratedKind::Classification => classification::PROMPT,
+        GeneratedKind::DesignNotes => design_notes::PROMPT,
     }
 }
 
@@ -159,7 +159,7 @@ impl Engine {
     pub async fn start_enrich(&self, request: EnrichRequest) -> Result<Task> {
         self.configured_model()?;
         self.projects_to_enrich(&request).await?;
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let task = self.tasks().start(TaskKind::Enrich, false, Timestamp::now(), |reporter| async move {
             let done = engine.enrich(&request, &reporter).await?;
             Ok(json!(done))
@@ -174,7 +174,7 @@ impl Engine {
     /// # Errors
     /// No language model is configured, a project is not known, the model cannot be reached or refuses, or a store
     /// failed. What was written before is kept.
-    pub async fn enrich(&self, request: &EnrichRequest, reporter: &Reporter) -> Result<Enriched> {
+    pub async fn enrich(&self, request: &EnrichRequest, reporter: &Reporter) -> Result<EnrichReport> {
         let model = self.configured_model()?;
         let projects = self.projects_to_enrich(request).await?;
         let (engine, name, what) = (self.clone(), model.name(), request.what);
@@ -183,7 +183,7 @@ impl Engine {
         let waiting = pending.len() as u64;
         pending.truncate(request.limit.unwrap_or(usize::MAX));
         reporter.phase("enriching", Some(pending.len() as u64));
-        let mut done = Enriched::default();
+        let mut done = EnrichReport::default();
         let ended = self.enrich_all(&model, pending, reporter, &mut done).await;
         done.left = waiting.saturating_sub(done.done());
         self.refresh_written().await?;
@@ -195,7 +195,7 @@ impl Engine {
         model: &ChatModel,
         pending: Vec<Pending>,
         reporter: &Reporter,
-        done: &mut Enriched,
+        done: &mut EnrichReport,
     ) -> Result<()> {
         let stop = AtomicBool::new(false);
         let mut failed = None;
@@ -258,17 +258,17 @@ impl Engine {
             // As exact as the ledger keeps it.
             written_at: Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default(),
         };
-        self.ledger_step(move |ledger| ledger.keep_written(&written)).await?;
+        self.with_ledger(move |ledger| ledger.put_generated(&written)).await?;
         Ok(Ended::Written(outcome))
     }
 
     /// What a model is given of an item as it is now; `None` if there is nothing to give.
-    fn input_of(&self, kind: WrittenKind, about: &NodeId) -> Result<Option<Input>> {
+    fn input_of(&self, kind: GeneratedKind, about: &NodeId) -> Result<Option<Input>> {
         Ok(match (kind, about) {
-            (WrittenKind::Classification, NodeId::Commit { project, sha }) => {
+            (GeneratedKind::Classification, NodeId::Commit { project, sha }) => {
                 self.commit_input(project, sha)?.map(Input::Commit)
             }
-            (WrittenKind::DesignNotes, NodeId::Thread(thread)) => self.thread_input(thread)?.map(Input::Thread),
+            (GeneratedKind::DesignNotes, NodeId::Thread(thread)) => self.thread_input(thread)?.map(Input::Thread),
             _ => None,
         })
     }

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::Record,
-    written::WrittenKind,
+    written::GeneratedKind,
 };
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ const BATCH: usize = 1000;
 
 /// Something to write about.
 pub(super) struct Pending {
-    pub(super) kind: WrittenKind,
+    pub(super) kind: GeneratedKind,
     pub(super) about: NodeId,
     at: Timestamp,
 }
@@ -32,21 +32,21 @@ impl Engine {
     pub(super) fn pending(
         &self,
         projects: &BTreeSet<String>,
-        what: Option<WrittenKind>,
+        what: Option<GeneratedKind>,
         model: &str,
     ) -> Result<Vec<Pending>> {
         let mut pending = Vec::new();
-        for kind in WrittenKind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind)) {
+        for kind in GeneratedKind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind)) {
             let mut known: HashMap<String, [u8; 32]> = HashMap::new();
-            self.each_written(kind, |written| {
+            self.for_each_generated(kind, |written| {
                 if written.model == model && written.prompt == prompt_version(kind) {
                     known.insert(written.subject, written.input);
                 }
             })?;
             for project in projects {
                 match kind {
-                    WrittenKind::Classification => self.pending_commits(project, &known, &mut pending)?,
-                    WrittenKind::DesignNotes => self.pending_threads(project, &known, &mut pending)?,
+                    GeneratedKind::Classification => self.pending_commits(project, &known, &mut pending)?,
+                    GeneratedKind::DesignNotes => self.pending_threads(project, &known, &mut pending)?,
                 }
             }
         }
@@ -66,7 +66,7 @@ impl Engine {
             let Record::Commit(record) = of.record else { return };
             let about = NodeId::commit(project, &record.commit.sha.to_string());
             if !record.commit.is_merge() && !record.rewritten && !known.contains_key(&about.to_string()) {
-                pending.push(Pending { kind: WrittenKind::Classification, about, at: record.commit.committer.at });
+                pending.push(Pending { kind: GeneratedKind::Classification, about, at: record.commit.committer.at });
             }
         })
     }
@@ -88,17 +88,17 @@ impl Engine {
         for (id, at) in threads {
             let Some(input) = self.thread_input(&id)? else { continue };
             if known.get(&id.to_string()) != Some(&sha256(input.prompt().user.as_bytes())) {
-                pending.push(Pending { kind: WrittenKind::DesignNotes, about: id.into(), at });
+                pending.push(Pending { kind: GeneratedKind::DesignNotes, about: id.into(), at });
             }
         }
         Ok(())
     }
 
     /// Everything of a kind that was written, in the order of what it is about.
-    pub(super) fn each_written(&self, kind: WrittenKind, mut take: impl FnMut(Written)) -> Result<()> {
+    pub(super) fn for_each_generated(&self, kind: GeneratedKind, mut take: impl FnMut(Written)) -> Result<()> {
         let mut after = String::new();
         loop {
-            let rows = self.ledger().all_written(kind.as_str(), &after, BATCH)?;
+            let rows = self.ledger().list_generated(kind.as_str(), &after, BATCH)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after.clone_from(&last.subject);
             rows.into_iter().for_each(&mut take);

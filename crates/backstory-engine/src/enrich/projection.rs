@@ -1,8 +1,8 @@
 //! Puts generated texts from the ledger into the graph, as a function of the ledger, with which `check` compares them.
 //! Texts about an older state of an issue or merge request are left out.
 
-use backstory_model::{digest::sha256_hex, written::WrittenKind};
-use backstory_store::graph::{Graph, WrittenFact};
+use backstory_model::{digest::sha256_hex, written::GeneratedKind};
+use backstory_store::graph::{GeneratedFact, Graph};
 
 use super::kept::{outcome, provenance};
 use crate::{Engine, error::Result};
@@ -13,9 +13,9 @@ const VERSION: u32 = 1;
 impl Engine {
     /// Brings what language models wrote in the graph up to what the ledger has. Costs next to nothing if it is.
     pub(crate) async fn refresh_written(&self) -> Result<()> {
-        self.repeating(|| async {
+        self.retry_after_repair(|| async {
             let _one_at_a_time = self.0.projecting.lock().await;
-            let engine = self.for_work();
+            let engine = self.with_full_visibility();
             engine.refresh_written_of(engine.graph()).await
         })
         .await
@@ -31,7 +31,7 @@ impl Engine {
             if graph.applied_seq()? == 0 || known.filter(|known| !known.is_empty()) == basis {
                 return Ok(());
             }
-            let changed = graph.put_written(&engine.written_facts()?, &basis.unwrap_or_default())?;
+            let changed = graph.replace_generated(&engine.written_facts()?, &basis.unwrap_or_default())?;
             tracing::debug!(changed, "what language models wrote");
             Ok(())
         })
@@ -41,8 +41,8 @@ impl Engine {
     /// What it follows from; `None` if nothing was ever written.
     fn written_basis(&self) -> Result<Option<String>> {
         let mut all = String::new();
-        for kind in WrittenKind::ALL {
-            self.each_written(kind, |written| {
+        for kind in GeneratedKind::ALL {
+            self.for_each_generated(kind, |written| {
                 all.push_str(&format!("{} {} {}\n", kind.as_str(), written.subject, written.written_at));
                 all.push_str(&format!("{} {} {:x?}\n{}\n", written.model, written.prompt, written.input, written.text));
             })?;
@@ -54,17 +54,17 @@ impl Engine {
     }
 
     /// Everything that was written of items as they are now.
-    fn written_facts(&self) -> Result<Vec<WrittenFact>> {
+    fn written_facts(&self) -> Result<Vec<GeneratedFact>> {
         let mut rows = Vec::new();
-        for kind in WrittenKind::ALL {
-            self.each_written(kind, |written| rows.push((kind, written)))?;
+        for kind in GeneratedKind::ALL {
+            self.for_each_generated(kind, |written| rows.push((kind, written)))?;
         }
         let mut facts = Vec::new();
         for (kind, written) in rows {
             let (Some(outcome), Ok(about)) = (outcome(&written), written.subject.parse()) else { continue };
             if self.is_current(&written, &about)? {
                 let (model, input, written_at) = (provenance(&written), written.input, written.written_at);
-                facts.push(WrittenFact { about, kind, model, input, written_at, outcome });
+                facts.push(GeneratedFact { about, kind, model, input, written_at, outcome });
             }
         }
         Ok(facts)

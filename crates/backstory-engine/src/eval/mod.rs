@@ -14,7 +14,7 @@ use std::{
 };
 
 use backstory_model::{
-    eval::{Answer, IndexState, Leg, MAX_EXPECTED, Question, Ranked, Source, TOP},
+    eval::{Answer, IndexState, MAX_EXPECTED, Question, RankedResult, Retriever, Source, TOP},
     filter::Filter,
     score::Profile,
     text::echo,
@@ -46,7 +46,7 @@ pub struct EvaluationRequest {
     /// The questions, at most [`MAX_ASKED`].
     pub questions: Vec<Question>,
     /// The legs to ask.
-    pub legs: Vec<Leg>,
+    pub legs: Vec<Retriever>,
     /// How many results of each leg are looked at, 1 to [`MAX_DEPTH`].
     pub depth: usize,
 }
@@ -72,7 +72,7 @@ pub struct Evaluated {
     /// Whether it is refused to answer.
     pub refused: bool,
     /// What each leg found, with the first [`TOP`] results.
-    pub legs: BTreeMap<Leg, Answer>,
+    pub legs: BTreeMap<Retriever, Answer>,
 }
 
 impl UseCase for EvaluationRequest {
@@ -117,16 +117,16 @@ impl Engine {
         &self,
         project: &str,
         question: &Question,
-        leg: Leg,
+        leg: Retriever,
         depth: usize,
         warnings: &mut BTreeSet<String>,
     ) -> Result<Vec<Found>> {
         let mode = match leg {
-            Leg::Graph => return self.linked(project, question, warnings).await,
-            Leg::Fused => (Mode::Hybrid, None),
-            Leg::Lexical => (Mode::Lexical, None),
-            Leg::Rrf => (Mode::Hybrid, Some(Profile::Rrf)),
-            Leg::Semantic => (Mode::Semantic, None),
+            Retriever::Graph => return self.linked(project, question, warnings).await,
+            Retriever::Fused => (Mode::Hybrid, None),
+            Retriever::Lexical => (Mode::Lexical, None),
+            Retriever::Rrf => (Mode::Hybrid, Some(Profile::Rrf)),
+            Retriever::Semantic => (Mode::Semantic, None),
         };
         self.ranked(project, &question.question, mode, depth, warnings).await
     }
@@ -193,6 +193,6 @@ fn answer(found: Vec<Found>, sources: &[Source], took_ms: f64) -> Answer {
         found.iter().position(answers).and_then(|place| u32::try_from(place + 1).ok())
     };
     let ranks = sources.iter().map(rank).collect();
-    let shown = |found: Found| Ranked { id: found.id, title: found.title, score: found.score };
+    let shown = |found: Found| RankedResult { id: found.id, title: found.title, score: found.score };
     Answer { ranks, results: found.into_iter().take(TOP).map(shown).collect(), took_ms }
 }

@@ -91,7 +91,7 @@ impl Engine {
         let source = |((id, thread), edges): ((ThreadId, Thread), Vec<_>)| {
             let said = notes.remove(&id).unwrap_or_default().into_iter().flat_map(|discussion| discussion.notes);
             let texts = std::iter::once(thread.description).chain(said.map(|note| note.body)).collect();
-            let issue = |end: backstory_store::graph::EdgeEnd| match end.other {
+            let issue = |end: backstory_store::graph::AdjacentEdge| match end.other {
                 NodeId::Thread(issue) if issue.project == project => Some(issue),
                 _ => None,
             };

@@ -17,7 +17,7 @@ impl Engine {
     /// The sources that a question expects.
     pub(super) async fn sources(&self, project: &str, question: &Question) -> Result<Vec<Source>> {
         let (engine, name) = (self.clone(), project.to_owned());
-        let (forge, forge_url) = self.blocking(move || engine.syntax_of(&name)).await?;
+        let (forge, forge_url) = self.blocking(move || engine.reference_syntax(&name)).await?;
         let context = Context { forge, project, forge_url: &forge_url };
         let parse = |text: &String| Source::parse(text, context);
         let sources = question.gold.iter().map(parse).collect::<std::result::Result<_, _>>();
@@ -35,9 +35,9 @@ impl Engine {
                 }
                 Source::Below { project, directory } => {
                     let files = move |ledger: &backstory_store::ledger::Ledger| {
-                        ledger.keys_beginning(&project, ItemKind::File, &directory, 1)
+                        ledger.keys_with_prefix(&project, ItemKind::File, &directory, 1)
                     };
-                    !self.ledger_step(files).await?.is_empty()
+                    !self.with_ledger(files).await?.is_empty()
                 }
             };
             if !known {

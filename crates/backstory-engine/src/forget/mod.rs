@@ -10,7 +10,7 @@
 //! tables and lists it, in one transaction; the projections apply that; tombstones are deleted; both projections and
 //! the ledger's file are rewritten; the pieces are searched for (`verify`). An erasure that was interrupted is reported
 //! when the stores are opened next, and can be repeated. Answers and generated texts that are ready only afterwards are
-//! compared with the list when they are stored (`Ledger::add_messages`, `Ledger::keep_written`).
+//! compared with the list when they are stored (`Ledger::add_messages`, `Ledger::put_generated`).
 
 mod person;
 mod subject;
@@ -32,7 +32,7 @@ use crate::{
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
-use subject::{Target, Texts};
+use subject::{Target, TextProbes};
 pub(crate) use subject::{each_string, json_of};
 use verify::Verification;
 
@@ -106,13 +106,13 @@ impl Engine {
     /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
     pub async fn start_forget(&self, reference: &str, reason: Option<String>) -> Result<Task> {
         let reason = checked(reason)?;
-        let target = self.to_forget(reference).await?;
+        let target = self.resolve_target(reference).await?;
         let target = self.check_target(target).await?;
-        let engine = self.for_work();
+        let engine = self.with_full_visibility();
         let task = self.tasks().start(TaskKind::Forget, false, Timestamp::now(), |reporter| async move {
             match target {
-                Checked::Kept(subject) => engine.forget(subject, reason, &reporter).await,
-                Checked::Person(names) => engine.forget_person(names, reason, &reporter).await,
+                ValidatedTarget::Kept(subject) => engine.forget(subject, reason, &reporter).await,
+                ValidatedTarget::Person(names) => engine.forget_person(names, reason, &reporter).await,
             }
         })?;
         let task = task.borrow().clone();
@@ -126,10 +126,10 @@ impl Engine {
     /// It is not on the list.
     pub async fn undo_forget(&self, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
         let reason = checked(reason)?;
-        let target = self.to_forget(reference).await?;
+        let target = self.resolve_target(reference).await?;
         let is_person = matches!(target, Target::Person(_));
         let undone = self
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 let (reason, now) = (reason.as_deref(), Timestamp::now());
                 let undone = match &target {
                     Target::Kept(subject) => ledger.undo_forget(subject, reason, now)?,
@@ -139,7 +139,7 @@ impl Engine {
             })
             .await?;
         if is_person && undone.is_some() {
-            self.index_files_anew().await?;
+            self.reindex_files().await?;
         }
         undone.ok_or_else(|| {
             let message = format!("{reference} is not forgotten; 'backstory forget --list' shows what is");
@@ -158,7 +158,7 @@ impl Engine {
         before: Option<i64>,
         limit: usize,
     ) -> Result<Vec<AuditEntry>> {
-        self.ledger_step(move |ledger| ledger.audit(action, before, limit.min(MAX_AUDIT))).await
+        self.with_ledger(move |ledger| ledger.audit(action, before, limit.min(MAX_AUDIT))).await
     }
 
     async fn forget(&self, subject: Subject, reason: Option<String>, reporter: &Reporter) -> Result<Value> {
@@ -171,7 +171,7 @@ impl Engine {
         let before = self.extent().await?;
         let work = Box::pin(self.erase(subject.clone(), texts.people.clone(), reason, reporter));
         let erased = self.recorded(work).await?;
-        self.ledger_step(|ledger| ledger.compact()).await?;
+        self.with_ledger(|ledger| ledger.compact()).await?;
         let removed = self.removed(&erased, before).await?;
         reporter.phase("looking whether anything is left", None);
         let found = self.verify_forgotten(&subject, &texts).await?;
@@ -187,7 +187,7 @@ impl Engine {
         let (engine, subject, documents) = (self.clone(), subject.clone(), self.index().imprints());
         self.blocking(move || {
             let ledger = engine.ledger();
-            let Some(before) = ledger.forgotten_to_the_end(&subject)? else { return Ok(None) };
+            let Some(before) = ledger.completed_erasure(&subject)? else { return Ok(None) };
             let node = match &subject {
                 Subject::Thread(id) => NodeId::Thread(id.clone()),
                 Subject::Project(project) => NodeId::Project(project.clone()),
@@ -198,7 +198,7 @@ impl Engine {
             if is_left {
                 return Ok(None);
             }
-            ledger.record_forgotten_again(&subject, reason.as_deref(), Timestamp::now())?;
+            ledger.record_repeated_erasure(&subject, reason.as_deref(), Timestamp::now())?;
             Ok(Some(json!({
                 "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": {},
                 "forgotten_before": { "id": before.id.to_string(), "at": before.at },
@@ -241,7 +241,7 @@ impl Engine {
     ) -> Result<()> {
         let is_gone = found.left.is_empty();
         let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
-        self.ledger_step(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
+        self.with_ledger(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
         match found.left.first() {
             None => Ok(()),
             Some(place) => Err(Error::internal(format!(
@@ -266,29 +266,29 @@ impl Engine {
                 let erased = engine.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
                 if let Subject::Project(project) = &of {
                     engine.drop_clone(project)?;
-                    engine.forget_identities()?;
+                    engine.delete_orphan_identities()?;
                 }
                 Ok(erased)
             })
             .await?;
-        self.make_anew_without(Some(subject), reporter).await?;
+        self.rebuild_without(Some(subject), reporter).await?;
         Ok(erased)
     }
 
     /// Brings memory, graph and index to what the ledger has left, on the disk too.
-    async fn make_anew_without(&self, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
-        self.forget_origins();
-        self.forget_discussions();
-        self.forget_named();
+    async fn rebuild_without(&self, subject: Option<Subject>, reporter: &Reporter) -> Result<()> {
+        self.clear_origin_cache();
+        self.clear_discussion_cache();
+        self.clear_mention_index();
         self.link_people().await?;
         // From here on nobody finds it, while what lies on the disk is made anew.
         self.catch_up(None).await?;
-        self.ledger_step(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
-        self.renew_projections(reporter).await
+        self.with_ledger(move |ledger| ledger.sweep(subject.as_ref(), Timestamp::now())).await?;
+        self.rewrite_projections(reporter).await
     }
 
     /// What a reference means. Where issues and merge requests share their numbers, it is the one that there is, or was.
-    async fn to_forget(&self, reference: &str) -> Result<Target> {
+    async fn resolve_target(&self, reference: &str) -> Result<Target> {
         let target = subject::parse(reference)?;
         let Target::Kept(Subject::Thread(id)) = &target else { return Ok(target) };
         let (engine, id) = (self.clone(), id.clone());
@@ -297,7 +297,7 @@ impl Engine {
                 let is_there = engine.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
                 Ok::<_, Error>(is_there || engine.ledger().is_forgotten(&Subject::Thread(id.clone()))?)
             };
-            let shares = engine.syntax_of(&id.project)?.0.shares_numbers();
+            let shares = engine.reference_syntax(&id.project)?.0.shares_numbers();
             let is_twin = shares && !is_known(&id)? && is_known(&id.twin())?;
             Ok(Target::Kept(Subject::Thread(if is_twin { id.twin() } else { id })))
         })
@@ -305,10 +305,10 @@ impl Engine {
     }
 
     /// Refuses what is not there, and a project that the next sync would read again.
-    async fn check_target(&self, target: Target) -> Result<Checked> {
+    async fn check_target(&self, target: Target) -> Result<ValidatedTarget> {
         let subject = match target {
             Target::Kept(subject) => subject,
-            Target::Person(called) => return Ok(Checked::Person(self.check_person(&called).await?)),
+            Target::Person(called) => return Ok(ValidatedTarget::Person(self.check_person(&called).await?)),
         };
         if let Subject::Project(project) = &subject
             && self.settings().projects().any(|(_, known)| known == project)
@@ -335,7 +335,7 @@ impl Engine {
             })
             .await?;
         if known {
-            return Ok(Checked::Kept(subject));
+            return Ok(ValidatedTarget::Kept(subject));
         }
         let message =
             format!("there is no {subject} here; check the reference ('backstory status' lists the projects)");
@@ -344,7 +344,7 @@ impl Engine {
 }
 
 /// What is to be forgotten and is there.
-enum Checked {
+enum ValidatedTarget {
     /// Something that is not kept.
     Kept(Subject),
     /// A person, whose names are replaced.
@@ -361,7 +361,7 @@ fn checked(reason: Option<String>) -> Result<Option<String>> {
     }
 }
 
-fn told(subject: &Subject, removed: &Value, texts: &Texts, found: &Verification) -> Value {
+fn told(subject: &Subject, removed: &Value, texts: &TextProbes, found: &Verification) -> Value {
     json!({
         "subject": subject.to_string(), "kind": subject.kind().as_str(), "removed": removed,
         "verified": {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    subject::{json_of, looked_for},
+    subject::{json_of, prepare_probes},
     verify::Verification,
 };
 use crate::{
@@ -50,7 +50,7 @@ impl Engine {
         let before = self.extent().await?;
         let work = Box::pin(self.replace_person(names.clone(), reason, reporter));
         let (erased, alias) = self.recorded(work).await?;
-        self.ledger_step(|ledger| ledger.compact()).await?;
+        self.with_ledger(|ledger| ledger.compact()).await?;
         let removed = self.removed(&erased, before).await?;
         reporter.phase("looking whether anything is left", None);
         let (engine, pieces) = (self.clone(), pieces(&names));
@@ -85,8 +85,8 @@ impl Engine {
             })
             .await?;
         // The texts of files come from the clones, so the ledger does not say that they are others now.
-        self.index_files_anew().await?;
-        self.make_anew_without(None, reporter).await?;
+        self.reindex_files().await?;
+        self.rebuild_without(None, reporter).await?;
         Ok(replaced)
     }
 
@@ -101,7 +101,7 @@ impl Engine {
                 found.left.push(format!("{} {} {name} of the ledger", item.project, item.kind.as_str()));
             }
         })?;
-        self.look_everywhere(&looked_for(pieces)?, found)
+        self.scan_all_stores(&prepare_probes(pieces)?, found)
     }
 }
 

@@ -39,7 +39,7 @@ const WRITTEN: [&str; 5] = ["title", "description", "body", "message", "subject"
 
 /// What is looked for when something was forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct TextProbes {
     /// Pieces of text that nothing else has.
     pub(super) pieces: Vec<String>,
     /// Other items that have some of its text, the first few: quotations, commit messages.
@@ -74,7 +74,7 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
 
 impl Engine {
     /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
-    pub(super) fn texts_of(&self, subject: &Subject) -> Result<Texts> {
+    pub(super) fn texts_of(&self, subject: &Subject) -> Result<TextProbes> {
         let mut windows = Vec::new();
         self.each_of(subject, |item| {
             if let Some(json) = json_of(item) {
@@ -82,7 +82,7 @@ impl Engine {
             }
         })?;
         let candidates = spread(windows, CANDIDATES);
-        let mut found = Found { pieces: looked_for(&candidates)?, ..Found::default() };
+        let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
         self.each_stored(|item| {
             if !is_of(item, subject) {
                 found.look(
@@ -93,17 +93,17 @@ impl Engine {
         })?;
         self.each_file(subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
         let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
-        Ok(Texts {
+        Ok(TextProbes {
             pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
             shared: found.items.into_iter().take(NAMED).collect(),
-            people: self.people_only_in(|item| is_of(item, subject))?,
+            people: self.people_referenced_only_by(|item| is_of(item, subject))?,
         })
     }
 
     /// Keys of the profiles of those whom some items name and no others do.
-    pub(crate) fn people_only_in(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
+    pub(crate) fn people_referenced_only_by(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
         let mut people: BTreeMap<String, String> = BTreeMap::new();
-        for item in self.ledger().items_of(ItemKind::Person)? {
+        for item in self.ledger().items_of_kind(ItemKind::Person)? {
             if let Ok(Item::Person(person)) = self.parse(&item) {
                 people.insert(person.username, item.key);
             }
@@ -120,7 +120,7 @@ impl Engine {
         })?;
         let named: Vec<String> = named.into_iter().collect();
         let quoted: Vec<String> = named.iter().map(|username| format!("\"{username}\"")).collect();
-        let (pieces, mut kept) = (looked_for(&quoted)?, BTreeSet::new());
+        let (pieces, mut kept) = (prepare_probes(&quoted)?, BTreeSet::new());
         self.each_stored(|item| {
             if item.kind == ItemKind::Person || is_gone(item) {
                 return;
@@ -198,7 +198,7 @@ impl Found {
 }
 
 /// Pieces, made ready to be looked for.
-pub(super) fn looked_for(pieces: &[String]) -> Result<Pieces> {
+pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
     Pieces::new(pieces.iter().map(String::as_str))
         .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
 }

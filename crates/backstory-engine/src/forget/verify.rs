@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use backstory_store::{
     graph::Graph,
     ledger::Subject,
-    scan::{Pieces, Scanned},
+    scan::{Pieces, ScanReport},
 };
 
-use super::subject::{Texts, looked_for};
+use super::subject::{TextProbes, prepare_probes};
 use crate::{
     Engine,
     error::{Error, Result},
@@ -38,7 +38,7 @@ pub(super) struct Verification {
 impl Engine {
     /// Searches for the words of what was forgotten, and looks for pieces of its texts in everything that the ledger has
     /// packed, in the graph's statements, and in every byte of every file but the objects of clones.
-    pub(super) async fn verify_forgotten(&self, subject: &Subject, texts: &Texts) -> Result<Verification> {
+    pub(super) async fn verify_forgotten(&self, subject: &Subject, texts: &TextProbes) -> Result<Verification> {
         let mut found = Verification::default();
         for piece in texts.pieces.iter().take(SEARCHES) {
             let request = SearchRequest {
@@ -54,13 +54,13 @@ impl Engine {
             }
         }
         let (engine, pieces) = (self.clone(), texts.pieces.clone());
-        self.blocking(move || engine.look_everywhere(&looked_for(&pieces)?, found)).await
+        self.blocking(move || engine.scan_all_stores(&prepare_probes(&pieces)?, found)).await
     }
 
     /// Looks for pieces in the ledger, the graph and the files.
-    pub(super) fn look_everywhere(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
+    pub(super) fn scan_all_stores(&self, pieces: &Pieces, mut found: Verification) -> Result<Verification> {
         let mut holder = None;
-        self.ledger().each_text(|table, text| {
+        self.ledger().for_each_text(|table, text| {
             holder = pieces.is_in(text).then_some(table);
             holder.is_none()
         })?;
@@ -75,7 +75,7 @@ impl Engine {
         let (count, is_left) = statements.unwrap_or_else(ended)?;
         found.statements = count;
         found.left.extend(is_left.then(|| "the graph".to_owned()));
-        let Scanned { files, bytes, found: holders } = scanned
+        let ScanReport { files, bytes, found: holders } = scanned
             .map_err(|error| Error::internal(format!("the data directory cannot be looked through: {error}")))?;
         (found.files, found.bytes) = (files, bytes);
         found.left.extend(holders.iter().map(|path: &PathBuf| path.display().to_string()));

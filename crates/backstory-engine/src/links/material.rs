@@ -23,22 +23,22 @@ const MAX_COMMITS: usize = 200;
 const MAX_MESSAGES: usize = 6000;
 
 /// What links of a project are found from.
-pub(super) struct Material {
+pub(super) struct LinkInputs {
     pub(super) issues: Vec<Issue>,
     pub(super) changes: Vec<Change>,
-    pub(super) stated: Stated,
+    pub(super) stated: StatedLinks,
     /// When merge requests were merged.
     pub(super) merged: HashMap<NodeId, jiff::Timestamp>,
 }
 
 /// Links between changes and issues that are stated.
 #[derive(Default)]
-pub(super) struct Stated {
+pub(super) struct StatedLinks {
     closes: HashMap<NodeId, BTreeSet<ThreadId>>,
     linked: HashMap<NodeId, BTreeSet<ThreadId>>,
 }
 
-impl Stated {
+impl StatedLinks {
     /// Whether a change is linked with any issue.
     pub(super) fn is_linked(&self, change: &NodeId) -> bool {
         self.linked.contains_key(change)
@@ -62,7 +62,7 @@ impl Stated {
 
 /// Merge requests, and which of their commits belong to which.
 #[derive(Default)]
-struct Carried {
+struct MergeRequestCommits {
     changes: Vec<Change>,
     merged: HashMap<NodeId, jiff::Timestamp>,
     carrier: HashMap<Sha, usize>,
@@ -70,7 +70,7 @@ struct Carried {
 
 impl Engine {
     /// Reads what links of a project are found from; without issues there is nothing to find.
-    pub(super) async fn link_material(&self, graph: &Graph, project: &str) -> Result<Material> {
+    pub(super) async fn load_link_inputs(&self, graph: &Graph, project: &str) -> Result<LinkInputs> {
         let (engine, graph, project) = (self.clone(), graph.clone(), project.to_owned());
         let mut material = self.blocking(move || engine.link_texts(&graph, &project)).await?;
         let own = material.issues.iter().map(|issue| issue.id.to_string());
@@ -85,16 +85,16 @@ impl Engine {
         Ok(material)
     }
 
-    fn link_texts(&self, graph: &Graph, project: &str) -> Result<Material> {
+    fn link_texts(&self, graph: &Graph, project: &str) -> Result<LinkInputs> {
         let issues = self.link_issues(project)?;
-        let (mut changes, mut stated, mut merged) = (vec![], Stated::default(), HashMap::new());
+        let (mut changes, mut stated, mut merged) = (vec![], StatedLinks::default(), HashMap::new());
         if !issues.is_empty() {
             let mut carried = self.link_requests(project)?;
             self.link_commits(project, &mut carried)?;
             stated = self.stated(graph, project, &carried)?;
             (changes, merged) = (carried.changes, carried.merged);
         }
-        Ok(Material { issues, changes, stated, merged })
+        Ok(LinkInputs { issues, changes, stated, merged })
     }
 
     /// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
@@ -143,7 +143,7 @@ impl Engine {
         issues.into_iter().map(with_comments).collect()
     }
 
-    fn link_requests(&self, project: &str) -> Result<Carried> {
+    fn link_requests(&self, project: &str) -> Result<MergeRequestCommits> {
         let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
         self.each_item(project, ItemKind::Merge, usize::MAX, |item| {
             if let Item::Repository(of) = item
@@ -152,7 +152,7 @@ impl Engine {
                 brought.insert(merge.sha, merge.brought);
             }
         })?;
-        let mut carried = Carried::default();
+        let mut carried = MergeRequestCommits::default();
         self.each_item(project, ItemKind::MergeRequest, MAX_CHANGES * 2, |item| {
             if let Item::MergeRequest(mr) = item {
                 carried.add(mr, &brought);
@@ -162,7 +162,7 @@ impl Engine {
     }
 
     /// Gives each merge request what its commits say and touch; a commit that none carried is a change of its own.
-    fn link_commits(&self, project: &str, carried: &mut Carried) -> Result<()> {
+    fn link_commits(&self, project: &str, carried: &mut MergeRequestCommits) -> Result<()> {
         let usernames = self.usernames()?;
         let mut messages: HashMap<usize, BTreeSet<String>> = HashMap::new();
         let mut own = Vec::new();
@@ -201,7 +201,7 @@ impl Engine {
     /// User names by the keys of who made commits.
     fn usernames(&self) -> Result<BTreeMap<String, String>> {
         let mut usernames = BTreeMap::new();
-        for stored in self.ledger().items_of(ItemKind::Identity)? {
+        for stored in self.ledger().items_of_kind(ItemKind::Identity)? {
             if let Ok(Item::Identity(identity)) = self.parse(&stored)
                 && let Some(person) = identity.same_as
             {
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// The links that items state between changes and issues that exist, in whatever way.
-    fn stated(&self, graph: &Graph, project: &str, carried: &Carried) -> Result<Stated> {
+    fn stated(&self, graph: &Graph, project: &str, carried: &MergeRequestCommits) -> Result<StatedLinks> {
         let whole = |node: NodeId| match node {
             NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => NodeId::Thread(thread),
             NodeId::Commit { project: of, sha } => {
@@ -232,7 +232,7 @@ impl Engine {
             other => other,
         };
         let own = self.issue_ids(project)?;
-        let mut stated = Stated::default();
+        let mut stated = StatedLinks::default();
         for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
             for (from, to) in graph.stated(edge)? {
                 let (from, to) = (whole(from), whole(to));
@@ -255,7 +255,7 @@ impl Engine {
     }
 }
 
-impl Carried {
+impl MergeRequestCommits {
     fn add(&mut self, mr: MergeRequest, brought: &HashMap<Sha, Vec<Sha>>) {
         let id = NodeId::Thread(mr.id);
         let thread = mr.thread;

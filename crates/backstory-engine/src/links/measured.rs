@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use backstory_model::{
     id::NodeId,
-    link::{Corpus, Found, Link, LinkReport, Recovered},
+    link::{Corpus, Found, Link, LinkReport, LinkTrial},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::material::Stated;
+use super::material::StatedLinks;
 use crate::{
     Engine,
     error::Result,
@@ -43,7 +43,7 @@ impl Engine {
     /// There is no such project, or a store failed.
     pub async fn measure_links(&self, project: Option<&str>) -> Result<LinkReport> {
         let project = self.project_of_questions(project).await?;
-        let material = self.link_material(&self.graph(), &project).await?;
+        let material = self.load_link_inputs(&self.graph(), &project).await?;
         let least = self.settings().links.confidence;
         self.blocking(move || {
             let mut merged: Vec<_> = material.merged.iter().map(|(id, at)| (*at, id)).collect();
@@ -60,8 +60,8 @@ impl Engine {
     }
 }
 
-fn recovered(change: &NodeId, found: Option<&Link>, stated: &Stated) -> Recovered {
-    Recovered {
+fn recovered(change: &NodeId, found: Option<&Link>, stated: &StatedLinks) -> LinkTrial {
+    LinkTrial {
         closes: stated.is_closing(change),
         linked: stated.is_linked(change),
         found: found.map(|link| Found {

@@ -27,9 +27,9 @@ const VERSION: u32 = 1;
 impl Engine {
     /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
     pub(crate) async fn refresh_links(&self) -> Result<()> {
-        self.repeating(|| async {
+        self.retry_after_repair(|| async {
             let _one_at_a_time = self.0.projecting.lock().await;
-            let engine = self.for_work();
+            let engine = self.with_full_visibility();
             engine.refresh_links_of(engine.graph()).await
         })
         .await
@@ -38,7 +38,8 @@ impl Engine {
     /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
     pub(crate) async fn refresh_links_of(&self, graph: Graph) -> Result<()> {
         let known = graph.clone();
-        let (applied, known_basis) = self.blocking(move || Ok((known.applied_seq()?, known.inferred_basis()?))).await?;
+        let (applied, known_basis) =
+            self.blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
         let basis = self.links_basis().await?;
         // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
         // flushed yet lay where files came in.
@@ -48,7 +49,7 @@ impl Engine {
         let started = std::time::Instant::now();
         let links = self.infer_links(&graph).await?;
         let found = links.len();
-        let changed = self.blocking(move || Ok(graph.put_inferred(&links, &basis)?)).await?;
+        let changed = self.blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
         tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
         Ok(())
     }
@@ -56,7 +57,7 @@ impl Engine {
     /// What the links are found from. Documents of which kinds have vectors is told by their number: any other change
     /// of theirs is a change of the ledger.
     async fn links_basis(&self) -> Result<String> {
-        let seq = self.ledger_step(|ledger| ledger.last_seq()).await?;
+        let seq = self.with_ledger(|ledger| ledger.last_seq()).await?;
         let (least, embedded) = (self.settings().links.confidence, self.index().coverage().embedded);
         Ok(format!("{VERSION} {least} {seq} {} {embedded}", self.embedder().model()))
     }
@@ -65,7 +66,7 @@ impl Engine {
     pub(crate) async fn infer_links(&self, graph: &Graph) -> Result<Vec<InferredLink>> {
         let mut links = Vec::new();
         for project in self.projects().await? {
-            let material = self.link_material(graph, &project.path).await?;
+            let material = self.load_link_inputs(graph, &project.path).await?;
             if material.issues.is_empty() {
                 continue;
             }

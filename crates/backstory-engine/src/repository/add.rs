@@ -8,7 +8,7 @@ use backstory_sources::{
     git::{
         address::{Address, AllowedHosts, resolve},
         clone::Credential,
-        naming::{host_and_project, of_directory, origin_of},
+        naming::{host_and_project, origin_url, project_from_directory},
     },
 };
 use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
@@ -82,7 +82,7 @@ impl Engine {
             let address = request.address.trim();
             let checked = engine.check_address(address)?;
             let (address, origin) = match &checked {
-                Address::Local(path) => (path.display().to_string(), origin_of(path)),
+                Address::Local(path) => (path.display().to_string(), origin_url(path)),
                 Address::Remote(_) => (address.to_owned(), Some(address.to_owned())),
             };
             let told = || origin.as_deref().and_then(host_and_project).map(|(_, path)| path.to_owned());
@@ -96,10 +96,10 @@ impl Engine {
                 }
                 None => match (told(), &checked) {
                     (Some(told), _) => told,
-                    (None, Address::Local(path)) => {
-                        engine.recognized(path)?.unwrap_or_else(|| of_directory(Path::new(&address)))
-                    }
-                    (None, Address::Remote(_)) => of_directory(Path::new(&address)),
+                    (None, Address::Local(path)) => engine
+                        .find_project_of_clone(path)?
+                        .unwrap_or_else(|| project_from_directory(Path::new(&address))),
+                    (None, Address::Remote(_)) => project_from_directory(Path::new(&address)),
                 },
             };
             if engine.ledger().is_forgotten(&Subject::Project(project.clone()))? {
@@ -112,7 +112,7 @@ impl Engine {
             let entry = match engine.ledger().repository(&project)? {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    RepositoryEntry { branches: engine.shown_branches(request.branches), forge, ..known }
+                    RepositoryEntry { branches: engine.redact_branches(request.branches), forge, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
@@ -127,7 +127,7 @@ impl Engine {
                 None => RepositoryEntry {
                     project,
                     address,
-                    branches: engine.shown_branches(request.branches),
+                    branches: engine.redact_branches(request.branches),
                     forge,
                     added_at: Timestamp::now(),
                     synced_at: None,
@@ -142,7 +142,7 @@ impl Engine {
     }
 
     /// Names of branches as they are kept: without secrets.
-    fn shown_branches(&self, branches: Branches) -> Branches {
+    fn redact_branches(&self, branches: Branches) -> Branches {
         match branches {
             Branches::Selected(names) => {
                 Branches::Selected(names.iter().map(|name| self.redactor().redact(name).0.into_owned()).collect())
@@ -174,7 +174,7 @@ impl Engine {
                 }
                 let gone = engine.ledger().remove_repository(&project, Timestamp::now())?;
                 engine.drop_clone(&project)?;
-                engine.forget_identities()?;
+                engine.delete_orphan_identities()?;
                 Ok(gone)
             })
             .await?;
@@ -190,7 +190,7 @@ impl Engine {
     }
 
     /// Takes a repository off the list whose first sync found nothing that could be read; whether it did.
-    pub(crate) async fn forget_failed(&self, project: &str) -> Result<bool> {
+    pub(crate) async fn unregister_if_empty(&self, project: &str) -> Result<bool> {
         let (engine, failed) = (self.clone(), project.to_owned());
         let is_forgotten = self
             .blocking(move || {
@@ -214,13 +214,13 @@ impl Engine {
             return Ok(());
         }
         let project = project.to_owned();
-        self.ledger_step(move |ledger| ledger.remove_jobs(&project)).await
+        self.with_ledger(move |ledger| ledger.remove_jobs(&project)).await
     }
 
     /// Removes the clone of a repository, if there is one, and what is remembered of it.
     pub(crate) fn drop_clone(&self, project: &str) -> Result<()> {
-        self.forget_objects(project);
-        self.forget_repository_record(project);
+        self.close_clone(project);
+        self.evict_repository_record(project);
         remove_clone(&self.clone_of(project))
     }
 
@@ -299,7 +299,7 @@ impl Engine {
                 echo(&base_url)
             ))
         })?;
-        self.added_forges().check(&url)?;
+        self.network_for_added_forges().check(&url)?;
         Ok(Some(ForgeAddress { kind, base_url }))
     }
 
@@ -313,7 +313,7 @@ impl Engine {
             return (forge, forge::web_url(forge, &base_url));
         }
         let origin = match address {
-            Address::Local(path) => origin_of(path),
+            Address::Local(path) => origin_url(path),
             Address::Remote(_) => Some(entry.address.clone()),
         };
         match origin.as_deref().and_then(host_and_project) {
@@ -330,7 +330,7 @@ impl Engine {
     /// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
     pub(super) fn credential_for(&self, address: &Address) -> Option<Credential> {
         let Address::Remote(remote) = address else { return None };
-        if !remote.may_have_token() {
+        if !remote.may_receive_token() {
             return None;
         }
         let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());

@@ -54,14 +54,20 @@ impl Engine {
             _ if of.forward => added(nothing, &all()?, add),
             _ => added(nothing, of.new, add),
         };
-        self.put_sum(project, name, of.now, &sum)?;
+        self.put_aggregate(project, name, of.now, &sum)?;
         Ok(sum)
     }
 
     /// Stores a sum over what tips reach.
-    pub(super) fn put_sum<T: Serialize>(&self, project: &str, name: &str, tips: &BTreeSet<Sha>, sum: &T) -> Result<()> {
+    pub(super) fn put_aggregate<T: Serialize>(
+        &self,
+        project: &str,
+        name: &str,
+        tips: &BTreeSet<Sha>,
+        sum: &T,
+    ) -> Result<()> {
         let state = serde_json::to_vec(&StateRef { tips, sum }).unwrap_or_default();
-        Ok(self.ledger().put_derived(project, name, &state)?)
+        Ok(self.ledger().put_aggregate(project, name, &state)?)
     }
 
     /// When the newest commit was that changed a path, of every path that there ever was.

@@ -11,7 +11,7 @@ use backstory_model::{
     entity::ItemKind,
     id::NodeId,
     rank::{Settings, WeightedEdge, pagerank},
-    repository::{CodeLink, CodeLinkKind, FileLinks, FileTest, HeadFile, Importance, code_name},
+    repository::{CodeLink, CodeLinkKind, FileLinks, FileTest, HeadFile, Importance, code_key},
     test_files::TestIndex,
 };
 use backstory_sources::{
@@ -270,8 +270,8 @@ fn importance(found: &BTreeMap<String, FileLinks>) -> Importance {
     };
     for (path, links) in found {
         for link in &links.links {
-            let from = node(&mut graph, code_name(path, link.from.as_deref()));
-            let to = node(&mut graph, code_name(&link.path, link.to.as_deref()));
+            let from = node(&mut graph, code_key(path, link.from.as_deref()));
+            let to = node(&mut graph, code_key(&link.path, link.to.as_deref()));
             graph.add_edge(from, to, link.confidence);
         }
     }

@@ -20,7 +20,7 @@ impl Work<'_> {
     pub(super) fn retire_commits(&mut self, kept: &HashSet<Sha>, stored: &HashSet<Sha>) -> Result<()> {
         let left: BTreeSet<Sha> = stored.difference(kept).copied().collect();
         if !left.is_empty() {
-            self.engine.note_left_identities()?;
+            self.engine.note_possible_orphans()?;
         }
         let gone: Vec<_> =
             left.iter().map(|sha| (self.project.to_owned(), ItemKind::Commit, sha.to_string())).collect();
@@ -32,7 +32,7 @@ impl Work<'_> {
     }
 
     /// Marks the stored commits that no branch reaches any more, and takes the mark from those that one reaches again.
-    pub(super) fn mark_left_behind(&mut self, graph: &CommitGraph, stored: &HashSet<Sha>) -> Result<()> {
+    pub(super) fn mark_unreachable(&mut self, graph: &CommitGraph, stored: &HashSet<Sha>) -> Result<()> {
         let left: BTreeSet<Sha> = stored.iter().copied().filter(|commit| !graph.has(*commit)).collect();
         let Some(entry) = self.engine.ledger().repository(self.project)? else { return Ok(()) };
         // Noted before it is done: whatever may have a mark is looked at again, should this be interrupted.

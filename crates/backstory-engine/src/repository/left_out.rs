@@ -72,7 +72,7 @@ impl Work<'_> {
             first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
         };
         let state = serde_json::to_vec(&files).unwrap_or_default();
-        Ok(self.engine.ledger().put_derived(self.project, FILES, &state)?)
+        Ok(self.engine.ledger().put_aggregate(self.project, FILES, &state)?)
     }
 }
 

@@ -8,13 +8,13 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, ReplacedInFile, Source},
+    lineage::{Lineage, ReplacedHunks, Source},
 };
 use backstory_sources::git::{
     command::Cancel,
-    lineage::{self, CommitReplaced, FileLineage, Options, Previous, Untraced},
+    lineage::{self, CommitReplaced, FileOutcome, Options, Previous, Untraced},
 };
-use backstory_store::ledger::{LedgerError, LineageHead, LineageUpdate, StoredLineage};
+use backstory_store::ledger::{BlameHead, BlameUpdate, LedgerError, StoredBlame};
 
 use super::Tips;
 use crate::{
@@ -40,10 +40,10 @@ impl Engine {
             self.update_lineage_of(project, (branch, *tip), anew, kept, cancel)?;
         }
         if let Some(kept) = kept {
-            self.ledger().keep_replaced_by(project, |commit| kept.contains(&commit))?;
+            self.ledger().retain_replaced_by(project, |commit| kept.contains(&commit))?;
         }
         let branches: Vec<&str> = tips.keys().map(String::as_str).collect();
-        Ok(self.ledger().keep_lineage_of(project, &branches)?)
+        Ok(self.ledger().retain_blame_of(project, &branches)?)
     }
 
     fn update_lineage_of(
@@ -85,12 +85,12 @@ impl Engine {
         if cancel.is_cancelled() {
             return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
         }
-        let whole = |of: &lineage::TipLineage| of.base.is_none();
+        let whole = |of: &lineage::TipBlame| of.base.is_none();
         for of in computed.tips {
-            let update = LineageUpdate {
+            let update = BlameUpdate {
                 project,
                 branch,
-                head: LineageHead { tip, ignored: computed.ignored.clone() },
+                head: BlameHead { tip, ignored: computed.ignored.clone() },
                 whole: whole(&of),
                 files: of.files.into_iter().filter_map(|(path, file)| paths.stored(&path, file)).collect(),
             };
@@ -139,12 +139,12 @@ impl<'a> Paths<'a> {
     }
 
     /// What is stored of a file, if anything is.
-    fn stored(&mut self, path: &Arc<str>, file: Option<FileLineage>) -> Option<(String, Option<StoredLineage>)> {
+    fn stored(&mut self, path: &Arc<str>, file: Option<FileOutcome>) -> Option<(String, Option<StoredBlame>)> {
         if self.cleaned(path).is_some() {
             return None;
         }
         let mut file = file.map(to_stored);
-        if let Some(StoredLineage::Traced(lineage)) = &mut file
+        if let Some(StoredBlame::Traced(lineage)) = &mut file
             && let Some(clean) = self.lineage(lineage)
         {
             *lineage = clean;
@@ -165,7 +165,7 @@ impl<'a> Paths<'a> {
     }
 
     /// What is stored of what a commit replaced in a file, if anything is.
-    fn replaced(&mut self, mut file: ReplacedInFile) -> Option<ReplacedInFile> {
+    fn replaced(&mut self, mut file: ReplacedHunks) -> Option<ReplacedHunks> {
         if self.cleaned(&file.path).is_some() {
             return None;
         }
@@ -183,7 +183,7 @@ struct ReplacedRows<'a> {
     project: &'a str,
     kept: Option<&'a HashSet<Sha>>,
     paths: Paths<'a>,
-    rows: Vec<(Sha, ReplacedInFile)>,
+    rows: Vec<(Sha, ReplacedHunks)>,
     failed: Option<LedgerError>,
 }
 
@@ -216,20 +216,20 @@ impl<'a> ReplacedRows<'a> {
     }
 }
 
-fn to_stored(file: FileLineage) -> StoredLineage {
+fn to_stored(file: FileOutcome) -> StoredBlame {
     match file {
-        FileLineage::Traced(lineage) => {
-            StoredLineage::Traced(Arc::try_unwrap(lineage).unwrap_or_else(|shared| (*shared).clone()))
+        FileOutcome::Traced(lineage) => {
+            StoredBlame::Traced(Arc::try_unwrap(lineage).unwrap_or_else(|shared| (*shared).clone()))
         }
-        FileLineage::Untraced(Untraced::Binary) => StoredLineage::Binary,
-        FileLineage::Untraced(Untraced::TooLarge) => StoredLineage::TooLarge,
+        FileOutcome::Untraced(Untraced::Binary) => StoredBlame::Binary,
+        FileOutcome::Untraced(Untraced::TooLarge) => StoredBlame::TooLarge,
     }
 }
 
-fn to_source(file: StoredLineage) -> FileLineage {
+fn to_source(file: StoredBlame) -> FileOutcome {
     match file {
-        StoredLineage::Traced(lineage) => FileLineage::Traced(Arc::new(lineage)),
-        StoredLineage::Binary => FileLineage::Untraced(Untraced::Binary),
-        StoredLineage::TooLarge => FileLineage::Untraced(Untraced::TooLarge),
+        StoredBlame::Traced(lineage) => FileOutcome::Traced(Arc::new(lineage)),
+        StoredBlame::Binary => FileOutcome::Untraced(Untraced::Binary),
+        StoredBlame::TooLarge => FileOutcome::Untraced(Untraced::TooLarge),
     }
 }

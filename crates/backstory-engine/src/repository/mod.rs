@@ -23,7 +23,7 @@ mod standing;
 mod sync;
 
 pub use add::{AddRequest, RemoveRepository};
-pub use backstory_sources::git::child::become_git;
+pub use backstory_sources::git::child::exec_git_if_requested;
 
 use std::{
     borrow::Cow,
@@ -37,7 +37,7 @@ use backstory_model::{
     commit::Sha,
     entity::{Item, ItemKind},
     id::NodeId,
-    repository::{InRepository, Record, Repository, code_node, parse},
+    repository::{Record, Repository, RepositoryRecord, code_node_id, parse},
 };
 use backstory_sources::git::{
     command::{Git, GitSettings},
@@ -270,13 +270,13 @@ impl Engine {
         self.blocking(move || {
             let stored = engine.ledger().item(&project, ItemKind::Importance, head::IMPORTANCE)?;
             let ranked = match stored.map(|stored| engine.parse(&stored)).transpose()? {
-                Some(Item::Repository(InRepository { record: Record::Importance(found), .. })) => found.ranks,
+                Some(Item::Repository(RepositoryRecord { record: Record::Importance(found), .. })) => found.ranks,
                 _ => BTreeMap::new(),
             };
             // A file is as central as the most central part of it.
             let mut files: HashMap<String, u64> = HashMap::new();
             for (name, rank) in ranked {
-                if let NodeId::File { path, .. } | NodeId::Entity { path, .. } = code_node(&project, &name) {
+                if let NodeId::File { path, .. } | NodeId::Entity { path, .. } = code_node_id(&project, &name) {
                     let known = files.entry(path).or_default();
                     *known = rank.max(*known);
                 }
@@ -366,7 +366,7 @@ impl Engine {
         Ok(objects)
     }
 
-    fn forget_objects(&self, project: &str) {
+    fn close_clone(&self, project: &str) {
         self.0.objects.lock().remove(project);
     }
 
@@ -399,7 +399,7 @@ impl Engine {
         Ok(Some(repository))
     }
 
-    pub(crate) fn forget_repository_record(&self, project: &str) {
+    pub(crate) fn evict_repository_record(&self, project: &str) {
         self.0.repositories.lock().remove(project);
     }
 
@@ -412,7 +412,7 @@ impl Engine {
         let item = match self.ledger().item(project, ItemKind::Commit, sha)? {
             Some(item) => item,
             None => {
-                let found = self.ledger().keys_beginning(project, ItemKind::Commit, sha, 2)?;
+                let found = self.ledger().keys_with_prefix(project, ItemKind::Commit, sha, 2)?;
                 let [only] = found.as_slice() else { return Ok(None) };
                 match self.ledger().item(project, ItemKind::Commit, only)? {
                     Some(item) => item,

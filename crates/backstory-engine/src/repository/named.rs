@@ -55,7 +55,7 @@ impl Work<'_> {
         }
         match changed.is_empty() {
             true => Ok(()),
-            false => self.engine.put_sum(self.project, NAME, of.now, &said),
+            false => self.engine.put_aggregate(self.project, NAME, of.now, &said),
         }
     }
 }

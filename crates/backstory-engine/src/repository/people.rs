@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
-    alias::{PersonNames, address_of},
+    alias::{PersonNames, alias_email},
     entity::{Item, ItemKind},
     filter::is_same_name,
     people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
-    sight::Sight,
+    sight::Visibility,
 };
 use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page};
@@ -30,9 +30,9 @@ impl Engine {
         let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let aliases = self.ledger().aliases();
         for (name, email) in found {
-            let (name, email) = match aliases.of_signature(&name, &email) {
-                Some(alias) => (alias.to_owned(), address_of(alias)),
-                None => (self.clean_name(&name), self.clean_name(&email)),
+            let (name, email) = match aliases.for_signature(&name, &email) {
+                Some(alias) => (alias.to_owned(), alias_email(alias)),
+                None => (self.redact_name(&name), self.redact_name(&email)),
             };
             names.entry(identity_key(&name, &email)).or_default().insert(name);
         }
@@ -50,22 +50,22 @@ impl Engine {
     }
 
     /// Notes that commits leave or are read again, so that names and addresses may be left that no commit has.
-    pub(super) fn note_left_identities(&self) -> Result<()> {
-        Ok(self.ledger().put_derived("", LEFT, b"true")?)
+    pub(super) fn note_possible_orphans(&self) -> Result<()> {
+        Ok(self.ledger().put_aggregate("", LEFT, b"true")?)
     }
 
     /// Forgets those that were noted, once every repository was read.
-    pub(crate) fn forget_left_identities(&self) -> Result<()> {
+    pub(crate) fn delete_noted_identities(&self) -> Result<()> {
         if self.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
             return Ok(());
         }
         let _nobody_reads = self.reading();
-        self.forget_identities()?;
-        Ok(self.ledger().put_derived("", LEFT, b"false")?)
+        self.delete_orphan_identities()?;
+        Ok(self.ledger().put_aggregate("", LEFT, b"false")?)
     }
 
     /// Forgets the names and addresses that no commit has any more, once a repository is gone.
-    pub(crate) fn forget_identities(&self) -> Result<()> {
+    pub(crate) fn delete_orphan_identities(&self) -> Result<()> {
         let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for entry in self.ledger().repositories()? {
             for key in self.ledger().keys(&entry.project, ItemKind::Commit)? {
@@ -77,7 +77,7 @@ impl Engine {
         }
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         let mut gone = Vec::new();
-        for stored in self.ledger().items_of(ItemKind::Identity)? {
+        for stored in self.ledger().items_of_kind(ItemKind::Identity)? {
             let known = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<CommitIdentity>(json).ok());
             match (left.remove(&stored.key), known) {
                 (Some(names), Some(known)) => {
@@ -94,13 +94,13 @@ impl Engine {
     /// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
     /// nobody is known by that user name or address.
     pub(crate) fn names_of(&self, person: &str) -> Result<Option<PersonNames>> {
-        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
         let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
         // Also those whom only something confidential names.
-        let users = self.for_work().forge_users()?;
+        let users = self.with_full_visibility().forge_users()?;
         let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
         if user.is_none() && of_address.is_none() {
             return Ok(None);
@@ -131,7 +131,7 @@ impl Engine {
     /// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
     /// user names, and the addresses of commits.
     pub(crate) fn author_keys(&self, called: &str) -> Result<BTreeSet<String>> {
-        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         let is_called = |name: &str| is_same_name(name, called);
@@ -163,14 +163,14 @@ impl Engine {
     }
 
     fn link_people_now(&self) -> Result<()> {
-        let stored = self.ledger().items_of(ItemKind::Identity)?;
+        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
         if stored.is_empty() {
             return Ok(());
         }
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         // Whom nothing open names is linked with nothing that all may see.
-        let users = self.seeing(Sight::Open).forge_users()?;
+        let users = self.seeing(Visibility::Open).forge_users()?;
         let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
         let people = merge(&users, &identities, &self.mailmap()?);
         // The smallest key of each person stands for all, unless they have an account.
@@ -197,7 +197,7 @@ impl Engine {
     /// The users of the forges who are seen.
     fn forge_users(&self) -> Result<Vec<ForgeUser>> {
         let mut users = Vec::new();
-        for item in self.ledger().items_of(ItemKind::Person)? {
+        for item in self.ledger().items_of_kind(ItemKind::Person)? {
             if let Some(Item::Person(person)) = self.readable(&item) {
                 let forge_id = Some(person.forge_id);
                 users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });

@@ -7,7 +7,7 @@ use backstory_model::{
     entity::{Item, ItemKind, MergeRequest},
 };
 use backstory_sources::git::{
-    naming::{host_and_project, objects_of, remotes_of},
+    naming::{host_and_project, objects_directory, remote_urls},
     objects::Objects,
 };
 
@@ -19,7 +19,7 @@ const MAX_LOOKED_FOR: usize = 50;
 impl Engine {
     /// The project that a remote of the repository names, or else the only one whose merge requests were merged as commits
     /// of the repository.
-    pub(super) fn recognized(&self, path: &Path) -> Result<Option<String>> {
+    pub(super) fn find_project_of_clone(&self, path: &Path) -> Result<Option<String>> {
         let mut candidates: Vec<&str> = Vec::new();
         for (_, project) in self.settings().projects() {
             let other = self.ledger().repository(project)?.filter(|entry| Path::new(&entry.address) != path);
@@ -27,13 +27,13 @@ impl Engine {
                 candidates.push(project);
             }
         }
-        let remotes = remotes_of(path);
+        let remotes = remote_urls(path);
         let named: Vec<&str> = remotes.iter().filter_map(|url| Some(host_and_project(url)?.1)).collect();
         if let Some(project) = candidates.iter().find(|project| named.contains(project)) {
             return Ok(Some((*project).to_owned()));
         }
         // Cloning reports whatever is wrong with it.
-        let Some(objects) = objects_of(path).and_then(|directory| Objects::open(&directory).ok()) else {
+        let Some(objects) = objects_directory(path).and_then(|directory| Objects::open(&directory).ok()) else {
             return Ok(None);
         };
         let mut found = Vec::new();

@@ -15,7 +15,7 @@ pub(super) const FORMAT: u32 = 1;
 
 /// What everything that is said of a repository follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Basis {
+pub(super) struct Checkpoint {
     /// The tips that are indexed.
     pub(super) tips: Tips,
     /// Name of the default branch.
@@ -30,9 +30,9 @@ pub(super) struct Basis {
     pub(super) format: u32,
 }
 
-impl Basis {
+impl Checkpoint {
     /// Whether commits must be read again before anything can be said of this one.
-    fn is_apart_from(&self, other: &Self) -> bool {
+    fn requires_reread(&self, other: &Self) -> bool {
         self.boundary != other.boundary || self.window != other.window || self.format != other.format
     }
 }
@@ -40,7 +40,7 @@ impl Basis {
 /// How much a sync has to do, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Extent {
+pub(super) enum SyncPlan {
     /// Nothing is new.
     Nothing,
     /// What was said before holds, but for what new commits change.
@@ -53,41 +53,41 @@ pub(super) enum Extent {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Standing {
-    done: Option<Basis>,
-    under_way: Option<(Basis, Extent)>,
+    done: Option<Checkpoint>,
+    under_way: Option<(Checkpoint, SyncPlan)>,
 }
 
 impl Engine {
     /// Notes that a sync to this basis is under way. Says how much it has to do and where the last whole one ended.
-    pub(super) fn begin_reading(&self, project: &str, basis: &Basis, full: bool) -> Result<(Extent, Basis)> {
+    pub(super) fn begin_sync(&self, project: &str, basis: &Checkpoint, full: bool) -> Result<(SyncPlan, Checkpoint)> {
         let standing = self.standing(project)?;
         let own = match &standing.done {
-            _ if full => Extent::Again,
-            None => Extent::Anew,
-            Some(done) if done.is_apart_from(basis) => Extent::Again,
-            Some(done) if done.default != basis.default => Extent::Anew,
+            _ if full => SyncPlan::Again,
+            None => SyncPlan::Anew,
+            Some(done) if done.requires_reread(basis) => SyncPlan::Again,
+            Some(done) if done.default != basis.default => SyncPlan::Anew,
             // Sums over commits of which some have left are made anew.
-            Some(done) if done.tips != basis.tips && basis.window.is_some() => Extent::Anew,
-            Some(done) if done.tips != basis.tips => Extent::Forward,
-            Some(_) => Extent::Nothing,
+            Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Anew,
+            Some(done) if done.tips != basis.tips => SyncPlan::Forward,
+            Some(_) => SyncPlan::Nothing,
         };
         // What an interrupted sync wrote is part of what this one would write only if both have the same basis.
         let left = match &standing.under_way {
-            None => Extent::Nothing,
+            None => SyncPlan::Nothing,
             Some((other, extent)) if other == basis => *extent,
-            Some((other, _)) if other.is_apart_from(basis) => Extent::Again,
-            Some((_, extent)) => (*extent).max(Extent::Anew),
+            Some((other, _)) if other.requires_reread(basis) => SyncPlan::Again,
+            Some((_, extent)) => (*extent).max(SyncPlan::Anew),
         };
         let extent = own.max(left);
         let done = standing.done.clone().unwrap_or_default();
-        if extent > Extent::Nothing {
+        if extent > SyncPlan::Nothing {
             self.put_standing(project, &Standing { under_way: Some((basis.clone(), extent)), ..standing })?;
         }
         Ok((extent, done))
     }
 
     /// Notes that a sync to this basis came to its end.
-    pub(super) fn end_reading(&self, project: &str, basis: Basis) -> Result<()> {
+    pub(super) fn finish_sync(&self, project: &str, basis: Checkpoint) -> Result<()> {
         self.put_standing(project, &Standing { done: Some(basis), under_way: None })
     }
 
@@ -98,6 +98,6 @@ impl Engine {
     }
 
     fn put_standing(&self, project: &str, standing: &Standing) -> Result<()> {
-        Ok(self.ledger().put_derived(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
+        Ok(self.ledger().put_aggregate(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
     }
 }

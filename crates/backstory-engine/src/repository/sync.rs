@@ -12,7 +12,7 @@ use backstory_model::{
     entity::ItemKind,
     id::NodeId,
     reference::Context,
-    repository::{CommitRecord, IndexedBranch, Merge, Repository, code_name},
+    repository::{CommitRecord, IndexedBranch, Merge, Repository, code_key},
 };
 use backstory_sources::git::{
     clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
@@ -30,7 +30,7 @@ use super::{
     counted::Counted,
     entities::Outlines,
     named::{Names, abbreviated, known_of, resolve},
-    standing::{Basis, Extent, FORMAT},
+    standing::{Checkpoint, FORMAT, SyncPlan},
     thread_key,
 };
 use crate::{
@@ -73,13 +73,13 @@ impl Summary {
         let person = |of: &backstory_model::commit::Signature| (of.name.clone(), of.email.clone());
         // What a merge changes against its first parent was counted with the commits that it brought.
         let changes = if commit.is_merge() { &[][..] } else { &commit.changes[..] };
-        let name = |path: &RepoPath| code_name(path.as_str(), None);
+        let name = |path: &RepoPath| code_key(path.as_str(), None);
         Self {
             files: changes.iter().map(|change| name(&change.path)).collect(),
             entities: record
                 .entities
                 .iter()
-                .map(|change| code_name(change.entity.path.as_str(), Some(&change.entity.name)))
+                .map(|change| code_key(change.entity.path.as_str(), Some(&change.entity.name)))
                 .collect(),
             sha: commit.sha,
             touched: commit.changes.iter().map(|change| change.path.clone()).collect(),
@@ -161,26 +161,26 @@ impl Work<'_> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;
         let clone = self.engine.clone_of(self.project);
-        let refs = self.without_secrets(refs::read(&clone)?);
+        let refs = self.redact_refs(refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
         repository.default_branch = Some(RepoPath::from_printed(&default));
         let window = self.engine.settings().retention.commits;
         repository.shallow |= window.is_some();
-        let basis = Basis { tips, default, boundary: refs::boundary(&clone), window, format: FORMAT };
-        let (extent, done) = self.engine.begin_reading(self.project, &basis, full)?;
+        let basis = Checkpoint { tips, default, boundary: refs::boundary(&clone), window, format: FORMAT };
+        let (extent, done) = self.engine.begin_sync(self.project, &basis, full)?;
         self.put_repository(&repository)?;
-        if extent > Extent::Nothing {
+        if extent > SyncPlan::Nothing {
             self.commits_and_code(&basis, extent, &done)?;
         }
         self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
         self.engine.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
-        self.engine.end_reading(self.project, basis)
+        self.engine.finish_sync(self.project, basis)
     }
 
     /// Names of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
-    fn without_secrets(&self, mut refs: Refs) -> Refs {
+    fn redact_refs(&self, mut refs: Refs) -> Refs {
         let redactor = self.engine.redactor();
         let clean = |name: &mut RepoPath| {
             if let (Cow::Owned(clean), _) = redactor.redact(name.as_str()) {
@@ -245,11 +245,11 @@ impl Work<'_> {
     fn put_repository(&mut self, repository: &Repository) -> Result<()> {
         let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
         self.commit(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
-        self.engine.forget_repository_record(self.project);
+        self.engine.evict_repository_record(self.project);
         Ok(())
     }
 
-    fn commits_and_code(&mut self, basis: &Basis, extent: Extent, done: &Basis) -> Result<()> {
+    fn commits_and_code(&mut self, basis: &Checkpoint, extent: SyncPlan, done: &Checkpoint) -> Result<()> {
         let (tips, default) = (&basis.tips, basis.default.as_str());
         let now: BTreeSet<Sha> = tips.values().copied().collect();
         let all: Vec<Sha> = now.iter().copied().collect();
@@ -257,25 +257,25 @@ impl Work<'_> {
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
         let stored = self.stored_commits()?;
         let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
-        let forward = extent == Extent::Forward && before.iter().all(|tip| graph.has(*tip));
+        let forward = extent == SyncPlan::Forward && before.iter().all(|tip| graph.has(*tip));
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
-        if extent == Extent::Again {
-            self.engine.note_left_identities()?;
+        if extent == SyncPlan::Again {
+            self.engine.note_possible_orphans()?;
         }
-        let known = if extent == Extent::Again { HashSet::new() } else { stored.clone() };
+        let known = if extent == SyncPlan::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
         names.sort_unstable();
         let mut summaries = self.new_commits(&graph, (known, kept.clone()), &all, &names)?;
         match &kept {
             Some(kept) => self.retire_commits(kept, &stored)?,
-            None => self.mark_left_behind(&graph, &stored)?,
+            None => self.mark_unreachable(&graph, &stored)?,
         }
         let old_head = done.tips.get(default).copied().filter(|_| forward);
         self.merges(&graph, tips.get(default).copied(), old_head)?;
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
-        let anew = extent == Extent::Again || comes_back;
+        let anew = extent == SyncPlan::Again || comes_back;
         self.engine.update_lineage(self.project, tips, anew, kept.as_ref(), self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
@@ -300,7 +300,7 @@ impl Work<'_> {
     /// them that had left.
     fn window(
         &self,
-        basis: &Basis,
+        basis: &Checkpoint,
         graph: &mut CommitGraph,
         before: &BTreeSet<Sha>,
         stored: &HashSet<Sha>,

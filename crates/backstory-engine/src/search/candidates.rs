@@ -13,9 +13,9 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{Measured, Scale, Text},
+    evidence::{Scale, ScoredPassage, Text},
     id_of,
-    query::Understood,
+    query::ParsedQuery,
 };
 use crate::{Engine, error::Result};
 
@@ -43,7 +43,7 @@ pub(super) struct Found {
 
 impl Engine {
     /// Asks both legs at the same time.
-    pub(super) async fn propose(&self, request: &SearchRequest, words: &str) -> Result<Found> {
+    pub(super) async fn retrieve_candidates(&self, request: &SearchRequest, words: &str) -> Result<Found> {
         let index = self.index();
         let mode = request.mode;
         // In a task of its own, so that the legs can use a core each.
@@ -83,11 +83,16 @@ impl Engine {
     }
 
     /// Measures the passages of documents; the text itself of those that have no vectors yet.
-    pub(super) async fn measure(&self, scale: &Scale<'_>, vector: &[f32], ids: &[String]) -> Result<Vec<Measured>> {
+    pub(super) async fn measure(
+        &self,
+        scale: &Scale<'_>,
+        vector: &[f32],
+        ids: &[String],
+    ) -> Result<Vec<ScoredPassage>> {
         let index = self.index();
         let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
         let passages = index.compare(vector, scale.terms, &asked);
-        let mut measured: Vec<Measured> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
+        let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
         let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
         let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
         if !others.is_empty() {
@@ -100,7 +105,7 @@ impl Engine {
 }
 
 /// Those of the passages whose texts are in the index.
-pub(super) fn stored(passages: &[&Measured]) -> Vec<PassageId> {
+pub(super) fn stored(passages: &[&ScoredPassage]) -> Vec<PassageId> {
     let stored = passages.iter().filter_map(|passage| match passage.text {
         Text::Passage(id) => Some(id),
         Text::Document(_) => None,
@@ -110,7 +115,7 @@ pub(super) fn stored(passages: &[&Measured]) -> Vec<PassageId> {
 
 impl Found {
     /// The documents that are read: the best of each leg and kind, what they are part of, and what the query names.
-    pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &Understood) -> Vec<String> {
+    pub(super) fn chosen(&self, index: &Index, filter: &Filter, understood: &ParsedQuery) -> Vec<String> {
         let ids = self.words.iter().map(|hit| &hit.document).chain(self.passages.iter().map(|hit| &hit.document));
         let facts = index.facts(ids.map(String::as_str));
         let mut chosen: BTreeSet<String> = BTreeSet::new();

@@ -27,7 +27,7 @@ const HALF_LIFE: f64 = 365.0;
 
 /// A passage and how it stands to the query.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct ScoredPassage {
     pub(super) document: String,
     pub(super) text: Text,
     /// Cosine similarity, 0 to 1; 0 without a vector.
@@ -57,7 +57,7 @@ impl Text {
     }
 }
 
-impl Measured {
+impl ScoredPassage {
     fn value(&self) -> f32 {
         self.similarity + WORDS_OF_PASSAGE * self.coverage
     }
@@ -74,8 +74,8 @@ pub(super) struct Scale<'a> {
 }
 
 impl Scale<'_> {
-    pub(super) fn passage(&self, passage: StoredPassage) -> Measured {
-        Measured {
+    pub(super) fn passage(&self, passage: StoredPassage) -> ScoredPassage {
+        ScoredPassage {
             similarity: passage.similarity.clamp(0.0, 1.0),
             coverage: self.weights.share(passage.found),
             found: passage.found,
@@ -85,10 +85,10 @@ impl Scale<'_> {
     }
 
     /// Measures a document that has no vectors yet.
-    pub(super) fn document(&self, document: StoredDocument, cutter: &mut Terms) -> Measured {
+    pub(super) fn document(&self, document: StoredDocument, cutter: &mut Terms) -> ScoredPassage {
         let found = self.terms.found_in(&document.text, cutter);
         let coverage = self.weights.share(found);
-        Measured { similarity: 0.0, coverage, found, document: document.id, text: Text::Document(document.text) }
+        ScoredPassage { similarity: 0.0, coverage, found, document: document.id, text: Text::Document(document.text) }
     }
 
     /// BM25 scores as shares of the largest that there could be.
@@ -110,7 +110,7 @@ impl Scale<'_> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidate {
     /// Its passages, of its own and of its parts, the best first.
-    pub(super) passages: Vec<Measured>,
+    pub(super) passages: Vec<ScoredPassage>,
     pub(super) parts: Parts,
     /// The share of BM25 that it reached as a whole.
     lexical: f32,
@@ -118,12 +118,12 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// `whole` is the document; `lexical` the share of BM25 that it reached as a whole.
-    pub(super) fn new(whole: &str, facts: &DocumentFacts, mut passages: Vec<Measured>, lexical: f32) -> Self {
+    pub(super) fn new(whole: &str, facts: &DocumentFacts, mut passages: Vec<ScoredPassage>, lexical: f32) -> Self {
         passages.sort_by(|a, b| {
             let values = b.value().total_cmp(&a.value());
             values.then_with(|| a.document.cmp(&b.document)).then_with(|| a.text.cmp(&b.text))
         });
-        let of_two = |value: fn(&Measured) -> f32| {
+        let of_two = |value: fn(&ScoredPassage) -> f32| {
             let best = passages.first().map_or(0.0, value);
             let second = passages.get(1).map_or((best - NO_SECOND).max(0.0), value);
             (1.0 - SECOND) * best + SECOND * second
@@ -141,7 +141,7 @@ impl Candidate {
     }
 
     /// The candidate with the passages of something that belongs to it.
-    pub(super) fn with(self, whole: &str, facts: &DocumentFacts, others: Vec<Measured>) -> Self {
+    pub(super) fn with(self, whole: &str, facts: &DocumentFacts, others: Vec<ScoredPassage>) -> Self {
         let passages = self.passages.into_iter().chain(others).collect();
         Self::new(whole, facts, passages, self.lexical)
     }
@@ -149,10 +149,10 @@ impl Candidate {
 
 /// The passages of each document that is ranked: of itself and of its parts.
 pub(super) fn gathered(
-    measured: Vec<Measured>,
+    measured: Vec<ScoredPassage>,
     whole_of: impl Fn(&str) -> Vec<String>,
-) -> BTreeMap<String, Vec<Measured>> {
-    let mut gathered: BTreeMap<String, Vec<Measured>> = BTreeMap::new();
+) -> BTreeMap<String, Vec<ScoredPassage>> {
+    let mut gathered: BTreeMap<String, Vec<ScoredPassage>> = BTreeMap::new();
     for passage in measured {
         for whole in whole_of(&passage.document) {
             gathered.entry(whole).or_default().push(passage.clone());

@@ -35,16 +35,16 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Engine,
     error::{Error, Result},
-    rerank::{RERANKED, Reranker},
+    rerank::{MAX_RERANKED, Reranker},
     settings::Ranking,
 };
 use candidates::stored;
 pub(crate) use candidates::{is_excluded, meets};
 use definitions::only_symbol;
 pub(crate) use definitions::{Definition, symbols};
-use evidence::{Candidate, Measured, Scale, gathered};
+use evidence::{Candidate, Scale, ScoredPassage, gathered};
 pub(crate) use names::check_names;
-use query::Understood;
+use query::ParsedQuery;
 use story::Story;
 pub use summary::HitSummary;
 
@@ -159,7 +159,7 @@ impl Engine {
         let mut request = checked(request)?;
         request.query = self.redactor().redact(&request.query).0.into_owned();
         self.check_project(request.filter.project.as_deref()).await?;
-        let absent = self.settle_names(&mut request.filter).await?;
+        let absent = self.expand_author_names(&mut request.filter).await?;
         let understood = self.understand(&request).await?;
         request.filter = understood.narrowed(&request.filter);
         let ranking = request.ranking.unwrap_or(self.settings().ranking);
@@ -169,7 +169,7 @@ impl Engine {
         let terms = || understood.terms.terms.iter().map(|term| term.id);
         let (documents, frequencies) = index.frequencies(projects, terms());
         let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
-        let mut found = self.propose(&request, &words).await?;
+        let mut found = self.retrieve_candidates(&request, &words).await?;
         let weights = Weights::new(documents, &frequencies);
         // Text search weighs words by how rare they are in the whole index.
         let (documents, frequencies) = index.frequencies(Projects::All, terms());
@@ -181,7 +181,7 @@ impl Engine {
         let measured = self.measure(&scale, &found.vector, &ids).await?;
         let facts = facts_of(&index, &ids);
         let lexical = scale.lexical(&found.words);
-        let candidates = rankable(measured, &facts, &lexical, &request.filter);
+        let candidates = build_candidates(measured, &facts, &lexical, &request.filter);
         let partial = coverage.embedded < coverage.documents;
         let mut order = Order { ranking, mode: found.mode, partial, understood: &understood, scale: &scale, facts };
         let mut stories = self.fold(candidates, &mut order, &request.filter).await?;
@@ -189,7 +189,7 @@ impl Engine {
         if request.rerank
             && let Some(reranker) = &self.0.reranker
         {
-            stories.truncate(request.limit.max(RERANKED));
+            stories.truncate(request.limit.max(MAX_RERANKED));
             match self.rerank(reranker, &request.query, &mut stories).await? {
                 Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
                 Err(reason) => {
@@ -240,17 +240,17 @@ impl Engine {
     }
 
     /// A query as the forge of the project writes references.
-    async fn read_query(&self, query: &str, project: Option<&str>) -> Result<Understood> {
+    async fn read_query(&self, query: &str, project: Option<&str>) -> Result<ParsedQuery> {
         let Some(project) = self.project_of_query(project).await? else {
-            return Ok(Understood::of(query, None, Timestamp::now()));
+            return Ok(ParsedQuery::of(query, None, Timestamp::now()));
         };
         let (engine, name) = (self.clone(), project.clone());
-        let (forge, forge_url) = self.blocking(move || engine.syntax_of(&name)).await?;
+        let (forge, forge_url) = self.blocking(move || engine.reference_syntax(&name)).await?;
         let context = Context { forge, project: &project, forge_url: &forge_url };
-        Ok(Understood::of(query, Some(context), Timestamp::now()))
+        Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
     }
 
-    async fn understand(&self, request: &SearchRequest) -> Result<Understood> {
+    async fn understand(&self, request: &SearchRequest) -> Result<ParsedQuery> {
         let mut understood = self.read_query(&request.query, request.filter.project.as_deref()).await?;
         for id in &mut understood.named {
             *id = self.whole(id.clone()).await?;
@@ -265,7 +265,7 @@ impl Engine {
     }
 
     /// Where a query is but the name of a function or type, or asks where one is, its definition is what is meant.
-    async fn add_definitions(&self, request: &SearchRequest, understood: &mut Understood) -> Result<()> {
+    async fn add_definitions(&self, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
         let names = match only_symbol(&request.query) {
             Some(name) => vec![name],
             None if understood.asks_for_code => symbols(&request.query),
@@ -288,9 +288,10 @@ impl Engine {
         query: &str,
         stories: &mut [Story],
     ) -> Result<std::result::Result<(), String>> {
-        let best = stories.len().min(RERANKED);
+        let best = stories.len().min(MAX_RERANKED);
         let stories = &mut stories[..best];
-        let passages: Vec<&Measured> = stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
+        let passages: Vec<&ScoredPassage> =
+            stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
         let texts = self.index().passage_texts(&stored(&passages)).await?;
         let given = stories.iter().map(|story| {
             let best = story.candidate.passages.first();
@@ -320,7 +321,7 @@ impl Engine {
         stories: Vec<Story>,
     ) -> Result<Vec<Hit>> {
         let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
-        let shown: Vec<&Measured> =
+        let shown: Vec<&ScoredPassage> =
             stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
         let index = self.index();
         // In a task of its own, so that the two can use a core each.
@@ -334,7 +335,7 @@ impl Engine {
             documents.iter().map(|document| (document.id.as_str(), document)).collect();
         let hit = |(story, id): (Story, &String)| {
             let document = (*documents.get(id.as_str())?).clone();
-            let passage = |measured: &Measured| {
+            let passage = |measured: &ScoredPassage| {
                 Some(Passage {
                     document: measured.document.clone(),
                     text: measured.text.of(&texts)?.to_owned(),
@@ -375,7 +376,7 @@ struct Order<'a> {
     mode: Mode,
     /// Whether some documents have no vectors yet.
     partial: bool,
-    understood: &'a Understood,
+    understood: &'a ParsedQuery,
     scale: &'a Scale<'a>,
     facts: HashMap<String, DocumentFacts>,
 }
@@ -436,8 +437,8 @@ fn of_commit(weights: Parts) -> Parts {
 }
 
 /// What is ranked: documents that meet the filter, each with its passages and those of its parts.
-fn rankable(
-    measured: Vec<Measured>,
+fn build_candidates(
+    measured: Vec<ScoredPassage>,
     facts: &HashMap<String, DocumentFacts>,
     lexical: &HashMap<String, f32>,
     filter: &Filter,
@@ -457,7 +458,7 @@ fn rankable(
         }
         wholes
     };
-    let candidate = |(id, passages): (String, Vec<Measured>)| {
+    let candidate = |(id, passages): (String, Vec<ScoredPassage>)| {
         let facts = facts.get(id.as_str())?;
         // Of code, the part that has most of the words speaks for the file.
         let parts = passages.iter().map(|passage| passage.document.as_str()).collect::<BTreeSet<_>>();

@@ -35,12 +35,12 @@ impl Engine {
             ..Filter::default()
         };
         check_names(&filter)?;
-        self.settle_names(&mut filter).await
+        self.expand_author_names(&mut filter).await
     }
 
     /// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
     /// document has which one is nearest.
-    pub(super) async fn settle_names(&self, filter: &mut Filter) -> Result<Vec<String>> {
+    pub(super) async fn expand_author_names(&self, filter: &mut Filter) -> Result<Vec<String>> {
         if filter.authors.is_empty() && filter.labels.is_empty() {
             return Ok(Vec::new());
         }
@@ -80,7 +80,7 @@ impl Engine {
     ///
     /// # Errors
     /// A name is too long.
-    pub(crate) async fn as_written(&self, filter: &ThreadFilter) -> Result<ThreadFilter> {
+    pub(crate) async fn with_known_spelling(&self, filter: &ThreadFilter) -> Result<ThreadFilter> {
         filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
         let (engine, filter) = (self.clone(), filter.clone());
         self.blocking(move || {

@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 20;
 
 /// A query as it is understood.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Understood {
+pub(super) struct ParsedQuery {
     /// What it is about.
     pub(super) terms: QueryTerms,
     /// What the search by words looks for.
@@ -56,22 +56,22 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is constant")
 }
 
-impl Understood {
+impl ParsedQuery {
     /// Reads a query. `project` is what its short references are relative to, if that is known.
     pub(super) fn of(query: &str, project: Option<Context<'_>>, now: Timestamp) -> Self {
         let mut understood = Self::default();
-        let rest = understood.take_time(query, now);
+        let rest = understood.extract_time_range(query, now);
         understood.terms = QueryTerms::of(&rest);
         understood.words = QueryTerms::words(&rest);
         understood.asks_for_code = ASKS_FOR_CODE.is_match(query);
         if let Some(context) = project {
-            understood.take_references(query, context);
+            understood.extract_references(query, context);
         }
         understood
     }
 
     /// Takes conditions on time out of the query.
-    fn take_time(&mut self, query: &str, now: Timestamp) -> String {
+    fn extract_time_range(&mut self, query: &str, now: Timestamp) -> String {
         let mut rest = query.to_owned();
         if let Some(found) = AGO.captures(query) {
             let count = found.name("count").and_then(|count| count.as_str().parse().ok()).unwrap_or(1i64);
@@ -99,7 +99,7 @@ impl Understood {
         if QueryTerms::of(&rest).terms.is_empty() { query.to_owned() } else { rest }
     }
 
-    fn take_references(&mut self, query: &str, context: Context<'_>) {
+    fn extract_references(&mut self, query: &str, context: Context<'_>) {
         let mut named: BTreeSet<NodeId> = BTreeSet::new();
         for id in reference::extract(query, context) {
             match id {
@@ -155,8 +155,8 @@ mod tests {
         Context { forge, project: "acme/shop", forge_url: "https://git.example.com" }
     }
 
-    fn of(query: &str) -> Understood {
-        Understood::of(query, Some(at(Forge::GitLab)), "2024-05-20T12:00:00Z".parse().unwrap())
+    fn of(query: &str) -> ParsedQuery {
+        ParsedQuery::of(query, Some(at(Forge::GitLab)), "2024-05-20T12:00:00Z".parse().unwrap())
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn references_follow_the_forge_of_the_project() {
         let query = "did GH-7 or #12 break https://git.example.com/acme/web/pull/3 and !9?";
-        let understood = Understood::of(query, Some(at(Forge::GitHub)), "2024-05-20T12:00:00Z".parse().unwrap());
+        let understood = ParsedQuery::of(query, Some(at(Forge::GitHub)), "2024-05-20T12:00:00Z".parse().unwrap());
         let named: Vec<String> = understood.named.iter().map(ToString::to_string).collect();
         assert_eq!(named[..3], ["acme/shop#7", "acme/shop#12", "acme/web!3"]);
     }

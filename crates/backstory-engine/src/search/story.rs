@@ -152,7 +152,7 @@ impl Engine {
             if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
                 // What did the work says more than the merge that brought it.
                 if links.brought(&stories[at].lead, &id) {
-                    stories[at].give_lead(&id, candidate);
+                    stories[at].set_representative(&id, candidate);
                 } else {
                     stories[at].join(&id, edge, candidate);
                 }
@@ -275,7 +275,7 @@ impl Story {
     }
 
     /// Lets a commit lead that the leading merge brought: the story keeps its rank and shows the commit's words first.
-    fn give_lead(&mut self, id: &str, other: Candidate) {
+    fn set_representative(&mut self, id: &str, other: Candidate) {
         let merge = std::mem::replace(&mut self.lead, id.to_owned());
         let leader = id.parse::<NodeId>().ok();
         self.members.retain(|member| Some(&member.id) != leader.as_ref());

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
-    enrich::{ClassifiedByModel, hundredths},
+    enrich::{CommitClassification, hundredths},
     error::Result,
     read::not_found,
 };
@@ -41,7 +41,7 @@ pub struct CommitDetails {
     /// The rule that decided it.
     pub change_type_rule: Option<Rule>,
     /// Type of the change by a language model.
-    pub model_classification: Option<ClassifiedByModel>,
+    pub model_classification: Option<CommitClassification>,
     /// Lines added, compared with the first parent.
     pub insertions: u64,
     /// Lines deleted, compared with the first parent.

@@ -7,13 +7,13 @@ use backstory_model::{
     entity::{Discussion, Item, MergeRequest, Note, NoteKind, Position},
     id::{NodeId, ThreadId, ThreadKind},
 };
-use backstory_store::graph::{Direction, EdgeEnd, InferredLink};
+use backstory_store::graph::{AdjacentEdge, Direction, InferredLink};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Engine,
-    enrich::NotesByModel,
+    enrich::ThreadNotes,
     error::{Error, Result},
     read::{ThreadSummary, not_found},
 };
@@ -57,7 +57,7 @@ pub struct ThreadDetails {
     pub merge_request: Option<MergeRequestDetails>,
     /// Design notes that a language model wrote about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model_notes: Option<NotesByModel>,
+    pub model_notes: Option<ThreadNotes>,
     /// Its discussions, oldest first.
     pub discussions: Vec<DiscussionDetails>,
     /// Notes beyond the limit of an answer.
@@ -126,12 +126,12 @@ pub struct EdgeDetails {
 }
 
 impl EdgeDetails {
-    fn stated(EdgeEnd { edge, other }: EdgeEnd) -> Self {
+    fn stated(AdjacentEdge { edge, other }: AdjacentEdge) -> Self {
         Self { name: edge, id: other, inferred: false, confidence: None, evidence: vec![] }
     }
 
     fn inferred(link: InferredLink, at: &NodeId) -> Self {
-        let EdgeEnd { edge, other } = link.end(at);
+        let AdjacentEdge { edge, other } = link.end(at);
         let (confidence, evidence) = (Some(link.confidence), link.evidence);
         Self { name: edge, id: other, inferred: true, confidence, evidence }
     }

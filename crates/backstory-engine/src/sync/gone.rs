@@ -15,34 +15,34 @@ use crate::error::Result;
 impl ProjectSync<'_> {
     /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
     /// read.
-    pub(super) async fn bury_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
+    pub(super) async fn tombstone_unlisted(&mut self, list: List, listed: Vec<String>, began: Timestamp) -> Result<()> {
         let listed: HashSet<String> = listed.into_iter().collect();
         let nowhere = self
             .no_room
             .keys()
             .filter(|key| !listed.contains(*key) && number(key).is_some_and(|(kind, _)| list.kinds().contains(&kind)));
         let (project, nowhere) = (self.project.to_owned(), nowhere.cloned().collect::<Vec<_>>());
-        self.engine.ledger_step(move |ledger| ledger.unretire(&project, &nowhere)).await?;
+        self.engine.with_ledger(move |ledger| ledger.restore_retired(&project, &nowhere)).await?;
         self.bury(list, move |key| !listed.contains(key), Some(began)).await
     }
 
     /// An issue that has become confidential is gone where none such is read.
-    pub(super) async fn bury_confidential(&mut self, iids: &[u64]) -> Result<()> {
+    pub(super) async fn tombstone_confidential(&mut self, iids: &[u64]) -> Result<()> {
         if iids.is_empty() {
             return Ok(());
         }
         let confidential: HashSet<String> = iids.iter().map(|iid| format!("#{iid}")).collect();
         let (project, hidden) = (self.project.to_owned(), iids.to_owned());
         self.engine
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 hidden.iter().try_for_each(|iid| ledger.hide_answers(&ThreadId::issue(project.as_str(), *iid)))
             })
             .await?;
-        self.bury_threads(List::Issues, move |key| confidential.contains(key)).await
+        self.tombstone_threads(List::Issues, move |key| confidential.contains(key)).await
     }
 
     /// Marks issues or merge requests of a list as gone, with their discussions.
-    pub(super) async fn bury_threads(
+    pub(super) async fn tombstone_threads(
         &mut self,
         list: List,
         is_gone: impl Fn(&str) -> bool + Send + 'static,

@@ -5,19 +5,19 @@ use backstory_sources::{
     forge::{self, Details, Origin, Payload, Unreadable},
     redact::Redactor,
 };
-use backstory_store::ledger::{MAX_PAYLOAD, NewItem, Page, PutAside, Retried};
+use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, Page, RetriedItem};
 
 use super::project::number;
 use crate::error::Result;
 
 /// A page that is being filled.
-pub(super) struct Intake<'a> {
+pub(super) struct BatchBuilder<'a> {
     redactor: &'a Redactor,
     origin: &'a Origin,
     pub(super) page: Page,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> BatchBuilder<'a> {
     pub(super) fn new(redactor: &'a Redactor, origin: &'a Origin, page: Page) -> Self {
         Self { redactor, origin, page }
     }
@@ -28,7 +28,7 @@ impl<'a> Intake<'a> {
         let kind = details.thread.kind;
         let key = details.thread.key.clone();
         let project = self.origin.project.clone();
-        self.page.retried.push(Retried::Thread(project.clone(), key.clone()));
+        self.page.retried.push(RetriedItem::Thread(project.clone(), key.clone()));
         let own = if self.item(details.thread, Some(&key)) { self.page.items.pop() } else { None };
         if own.is_none() && !is_known(kind, &key)? {
             return Ok(());
@@ -107,7 +107,7 @@ impl<'a> Intake<'a> {
     ) {
         let (project, key) = (self.origin.project.clone(), self.clean(key));
         tracing::debug!(project, kind = kind.as_str(), key, field, reason, "an item cannot be read and is put aside");
-        self.page.put_aside.push(PutAside {
+        self.page.put_aside.push(NewQuarantined {
             thread: thread.map(str::to_owned),
             field: self.clean(field),
             reason: self.clean(reason),

@@ -9,18 +9,18 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind, sight::Sight};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind, sight::Visibility};
 use backstory_sources::forge::{
-    self, Client, Details, ForgeError, List, Listed, MAX_BESIDE_OTHERS, MAX_LIST, PageStart, Payload, ThreadListing,
-    ThreadsPage, Unreadable,
+    self, Client, Details, ForgeError, List, Listed, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, Payload,
+    ThreadListing, ThreadsPage, Unreadable,
 };
-use backstory_store::ledger::{Changes, Cursor, Ledger, Page, PutAside, Retired, Retried, StoredItem};
+use backstory_store::ledger::{Changes, Cursor, Ledger, NewQuarantined, Page, Retired, RetriedItem, StoredItem};
 use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{Part, Report, Scope, intake::Intake};
+use super::{Part, Report, Scope, intake::BatchBuilder};
 use crate::{
     Engine,
     error::{Error, ErrorKind, Result},
@@ -33,13 +33,13 @@ const STEP: usize = 25;
 /// Items whose details are fetched at the same time.
 const CONCURRENCY: usize = 12;
 /// Most items that are read again because something that they name is gone; a full sync reads the rest.
-const MAX_BEREAVED: usize = 500;
+const MAX_STALE_REFERRERS: usize = 500;
 /// Most issues and merge requests that are tried again because something of them could not be read, those first that were
 /// not tried for longest.
 const MAX_RETRIED: usize = 500;
 /// Most issues and merge requests that are put aside because an answer about them makes no sense: that many are a fault of
 /// the forge.
-const MAX_SENSELESS: usize = 20;
+const MAX_MALFORMED: usize = 20;
 /// A note may leave its parent's `updated_at` untouched for this long: GitLab moves it at most once a minute.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 /// How far the `Date` header and `updated_at` of one forge may differ: several hosts, whole seconds.
@@ -122,8 +122,8 @@ impl<'a> ProjectSync<'a> {
     /// Reads what there is; what was fetched before a failure is kept.
     pub(super) async fn run(mut self, scope: Scope, only: &[Part]) -> Result<()> {
         self.client.reset_downloaded();
-        self.look_up_forgotten().await?;
-        let scope = self.scope_by_sight(scope).await?;
+        self.load_forgotten().await?;
+        let scope = self.widen_scope_for_visibility(scope).await?;
         let all = List::of(self.forge.kind);
         let lists: Vec<List> = all.iter().copied().filter(|list| Part::has_list(only, *list)).collect();
         let read = self.read(scope, &lists).await;
@@ -134,14 +134,14 @@ impl<'a> ProjectSync<'a> {
             self.note_sight().await?;
         }
         if scope != Scope::New {
-            self.engine.ledger_step(|ledger| ledger.bury_unnamed_people(Timestamp::now())).await?;
+            self.engine.with_ledger(|ledger| ledger.tombstone_unreferenced_people(Timestamp::now())).await?;
         }
         Ok(())
     }
 
     /// Reads issues and merge requests, by kind and number, again.
     pub(super) async fn refetch(mut self, threads: &[(ThreadKind, u64)]) -> Result<()> {
-        self.look_up_forgotten().await?;
+        self.load_forgotten().await?;
         let read = self.read_again(threads).await;
         let read = read.and(self.read_bereaved().await);
         let committed = self.committed().await;
@@ -152,17 +152,17 @@ impl<'a> ProjectSync<'a> {
 
     /// What was forgotten need not be fetched; the ledger would not take it in. People who were are compared by their aliases,
     /// as the ledger has them.
-    async fn look_up_forgotten(&mut self) -> Result<()> {
+    async fn load_forgotten(&mut self) -> Result<()> {
         let project = self.project.to_owned();
         let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.retired(&project)?));
-        let (forgotten, no_room) = self.engine.ledger_step(looked_up).await?;
+        let (forgotten, no_room) = self.engine.with_ledger(looked_up).await?;
         self.no_room = no_room;
         (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), self.engine.ledger().aliases());
         Ok(())
     }
 
     async fn read_bereaved(&mut self) -> Result<()> {
-        let bereaved: Vec<_> = std::mem::take(&mut self.bereaved).into_iter().take(MAX_BEREAVED).collect();
+        let bereaved: Vec<_> = std::mem::take(&mut self.bereaved).into_iter().take(MAX_STALE_REFERRERS).collect();
         self.read_again(&bereaved).await
     }
 
@@ -176,15 +176,15 @@ impl<'a> ProjectSync<'a> {
             let page = match self.client.thread_page(self.project, *kind, *iid).await {
                 Ok(page) => page,
                 Err(ForgeError::NotFound { .. }) => {
-                    self.bury_threads(list, move |known| known == key).await?;
+                    self.tombstone_threads(list, move |known| known == key).await?;
                     continue;
                 }
                 Err(error) => return Err(error.into()),
             };
             self.report.confidential += page.confidential.len() as u64;
-            self.bury_confidential(&page.confidential).await?;
+            self.tombstone_confidential(&page.confidential).await?;
             if page.threads.is_empty() && page.unreadable.is_empty() {
-                self.bury_threads(list, move |known| known == key).await?;
+                self.tombstone_threads(list, move |known| known == key).await?;
             }
             self.begin_at(page.forge_time);
             self.commit(Step { unreadable: page.unreadable, ..Step::default() }, None, page.forge_time).await?;
@@ -193,14 +193,14 @@ impl<'a> ProjectSync<'a> {
                     continue;
                 }
                 self.aliases.replace(&mut listing.payload);
-                self.read_alone(list, &listing, page.forge_time).await?;
+                self.read_oversized(list, &listing, page.forge_time).await?;
             }
         }
         Ok(())
     }
 
     /// Reads what hangs on one item, however much it is.
-    async fn read_alone(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
+    async fn read_oversized(&mut self, list: List, listing: &ThreadListing, forge_time: Timestamp) -> Result<()> {
         match self.client.details(self.project, listing, MAX_LIST).await {
             Ok(details) => {
                 let step = Step { details: vec![details], ..Step::default() };
@@ -208,7 +208,7 @@ impl<'a> ProjectSync<'a> {
             }
             Err(ForgeError::NotFound { .. }) => {
                 let key = self::key(listing);
-                self.bury_threads(list, move |known| known == key).await
+                self.tombstone_threads(list, move |known| known == key).await
             }
             Err(error) => {
                 let unreadable = vec![self.aside(listing, error)?];
@@ -220,7 +220,7 @@ impl<'a> ProjectSync<'a> {
     /// An item about which an answer makes no sense, or is too large: that is no fault of the others.
     fn aside(&mut self, listing: &ThreadListing, error: ForgeError) -> Result<Unreadable> {
         self.senseless += usize::from(matches!(error, ForgeError::Malformed { .. }));
-        if !error.is_of_one_answer() || self.senseless > MAX_SENSELESS {
+        if !error.is_limited_to_item() || self.senseless > MAX_MALFORMED {
             return Err(self.explain(error));
         }
         Ok(Unreadable {
@@ -237,7 +237,7 @@ impl<'a> ProjectSync<'a> {
         let project = self.project.to_owned();
         let (known, is_aside) = self
             .engine
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 if scope == Scope::Full {
                     ledger.reset_cursors(&project)?;
                 }
@@ -268,8 +268,8 @@ impl<'a> ProjectSync<'a> {
     async fn retry(&mut self) -> Result<()> {
         self.committed().await?;
         let project = self.project.to_owned();
-        let mut waiting = self.engine.ledger_step(move |ledger| ledger.quarantine_of(&project)).await?;
-        let is_new = |of: &PutAside| self.put_aside.contains(&(of.kind, of.key.clone()));
+        let mut waiting = self.engine.with_ledger(move |ledger| ledger.quarantine_of(&project)).await?;
+        let is_new = |of: &NewQuarantined| self.put_aside.contains(&(of.kind, of.key.clone()));
         waiting.retain(|row| !OF_PROJECT.contains(&row.of.kind) && !is_new(&row.of));
         let mut threads = BTreeSet::new();
         waiting.retain(|row| match row.of.thread.as_deref().map(number) {
@@ -283,7 +283,7 @@ impl<'a> ProjectSync<'a> {
         let read: Vec<_> = waiting.into_iter().map(|row| (row.of.kind, row.of.key)).collect();
         let read: Vec<_> = read.into_iter().filter(|of| !self.put_aside.contains(of)).collect();
         let project = self.project.to_owned();
-        self.engine.ledger_step(move |ledger| ledger.release(&project, &read)).await
+        self.engine.with_ledger(move |ledger| ledger.release(&project, &read)).await
     }
 
     /// The project itself, its labels and milestones.
@@ -296,7 +296,7 @@ impl<'a> ProjectSync<'a> {
         let step = move || engine.take_in_project(kind, &project, own, vec![labels, milestones]);
         let committed = self.engine.blocking(step).await?;
         self.count(&committed);
-        self.engine.forget_origins();
+        self.engine.clear_origin_cache();
         Ok(())
     }
 
@@ -305,7 +305,7 @@ impl<'a> ProjectSync<'a> {
         let project = self.project.to_owned();
         let (cursor, etag) = self
             .engine
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 Ok((ledger.cursor(&project, list.cursor())?, ledger.etag(&project, list.cursor())?))
             })
             .await?;
@@ -325,9 +325,9 @@ impl<'a> ProjectSync<'a> {
         self.reporter.phase(phase, page.total);
         loop {
             self.report.confidential += page.confidential.len() as u64;
-            self.bury_confidential(&page.confidential).await?;
+            self.tombstone_confidential(&page.confidential).await?;
             listed.extend(page.threads.iter().map(key));
-            listed.extend(page.unreadable.iter().flat_map(|wrong| twins(&wrong.key)));
+            listed.extend(page.unreadable.iter().flat_map(|wrong| candidate_keys(&wrong.key)));
             is_whole &= page.unreadable.is_empty();
             // The next page is on its way while what this one lists is fetched.
             let next = page.next.clone().map(PageStart::Next);
@@ -346,12 +346,12 @@ impl<'a> ProjectSync<'a> {
         }
         self.committed().await?;
         if scope != Scope::New && !self.is_held {
-            self.bury_unlisted(list, listed, began).await?;
+            self.tombstone_unlisted(list, listed, began).await?;
         }
         // Where all of the list is known, it need not be sent again while it stays as it is.
         if let Some(etag) = whole.filter(|_| scope == Scope::New && is_whole && fetched == 0 && latest == cursor) {
             let project = self.project.to_owned();
-            self.engine.ledger_step(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
+            self.engine.with_ledger(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
         }
         Ok(())
     }
@@ -400,12 +400,12 @@ impl<'a> ProjectSync<'a> {
                 Err(ForgeError::NotFound { .. }) => {
                     gone.insert(key(&listing));
                 }
-                Err(ForgeError::TooLarge { .. }) => self.read_alone(list, &listing, forge_time).await?,
+                Err(ForgeError::TooLarge { .. }) => self.read_oversized(list, &listing, forge_time).await?,
                 Err(error) => step.unreadable.push(self.aside(&listing, error)?),
             }
         }
         if !gone.is_empty() {
-            self.bury_threads(list, move |key| gone.contains(key)).await?;
+            self.tombstone_threads(list, move |key| gone.contains(key)).await?;
         }
         Ok(step)
     }
@@ -439,7 +439,7 @@ impl<'a> ProjectSync<'a> {
         }
         for details in &step.details {
             self.report.refetched += details.conversations();
-            if self.forge.sight() == Sight::Open {
+            if self.forge.sight() == Visibility::Open {
                 self.report.confidential += details.internal_notes;
             }
         }
@@ -448,7 +448,7 @@ impl<'a> ProjectSync<'a> {
             let origin = engine.origin(&project)?;
             let ledger = engine.ledger();
             let page = Page { fetched_at, cursor, ..Page::default() };
-            let mut intake = Intake::new(engine.redactor(), &origin, page);
+            let mut intake = BatchBuilder::new(engine.redactor(), &origin, page);
             for details in step.details {
                 intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;
             }
@@ -482,7 +482,7 @@ impl<'a> ProjectSync<'a> {
         let (client, project, reporter) = (self.client, self.project, self.reporter);
         let fetch = move |listing: ThreadListing| {
             async move {
-                let details = client.details(project, &listing, MAX_BESIDE_OTHERS).await;
+                let details = client.details(project, &listing, MAX_CONCURRENT_THREAD).await;
                 reporter.advance(1);
                 (listing, details)
             }
@@ -497,7 +497,7 @@ impl<'a> ProjectSync<'a> {
         let (project, client) = (self.project.to_owned(), self.client.clone());
         let redactor = self.engine.redactor().clone();
         self.engine
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 let mut changed = Vec::new();
                 for listing in listings {
                     let stored = ledger.item(&project, listing.kind.into(), &key(&listing))?;
@@ -548,9 +548,9 @@ impl Engine {
                 (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
             }
         };
-        let retried = OF_PROJECT.map(|kind| Retried::Kind(project.to_owned(), kind)).to_vec();
+        let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
         let page = Page { fetched_at: now, retried, ..Page::default() };
-        let mut intake = Intake::new(self.redactor(), &origin, page);
+        let mut intake = BatchBuilder::new(self.redactor(), &origin, page);
         match own {
             Ok(own) => {
                 intake.item(own, None);
@@ -586,8 +586,8 @@ impl Engine {
         Ok(committed)
     }
 
-    fn take_in(&self, intake: Intake<'_>) -> Result<Committed> {
-        let Intake { page, .. } = intake;
+    fn take_in(&self, intake: BatchBuilder<'_>) -> Result<Committed> {
+        let BatchBuilder { page, .. } = intake;
         let changes = self.ledger().commit(&page)?;
         let put_aside = page.put_aside.into_iter().map(|of| (of.kind, of.key)).collect();
         Ok(Committed { changes, put_aside })
@@ -601,7 +601,7 @@ const OF_PROJECT: [ItemKind; 3] = [ItemKind::Project, ItemKind::Label, ItemKind:
 type Fetched = (ThreadListing, std::result::Result<Details, ForgeError>);
 
 /// The keys that an issue or merge request may have: which of the two it is may be what cannot be told.
-fn twins(key: &str) -> Vec<String> {
+fn candidate_keys(key: &str) -> Vec<String> {
     let number = number(key).map(|(_, iid)| [format!("#{iid}"), format!("!{iid}")]);
     number.into_iter().flatten().collect()
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use backstory_model::{
     entity::{Item, ItemKind, State},
     id::{ThreadId, ThreadKind},
-    sight::Sight,
+    sight::Visibility,
 };
 use backstory_sources::forge::{Client, ThreadListing};
 use backstory_store::ledger::{Retired, StoredItem};
@@ -99,13 +99,13 @@ impl Engine {
     ) -> Result<()> {
         for round in 0..=ROUNDS {
             let (engine, path) = (self.clone(), project.to_owned());
-            let fit = self.blocking(move || engine.fit_of(&path)).await?;
+            let fit = self.blocking(move || engine.plan_size(&path)).await?;
             if !fit.back.is_empty() && round < ROUNDS {
                 Box::pin(ProjectSync::new(self, forge, client, project, reporter, report).refetch(&fit.back)).await?;
                 let (path, back) = (project.to_owned(), fit.back.clone());
-                self.ledger_step(move |ledger| {
+                self.with_ledger(move |ledger| {
                     let keys: Vec<String> = back.iter().map(|(kind, iid)| format!("{}{iid}", kind.sigil())).collect();
-                    ledger.unretire(&path, &keys)
+                    ledger.restore_retired(&path, &keys)
                 })
                 .await?;
                 continue;
@@ -118,7 +118,7 @@ impl Engine {
                 report.retired += self
                     .blocking(move || {
                         let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
-                        engine.take_out(&path, &keys, &fit.gone)
+                        engine.remove_threads(&path, &keys, &fit.gone)
                     })
                     .await?;
             }
@@ -127,7 +127,7 @@ impl Engine {
         Ok(())
     }
 
-    fn fit_of(&self, project: &str) -> Result<Fit> {
+    fn plan_size(&self, project: &str) -> Result<Fit> {
         let known = self.ledger().retired(project)?;
         // Without a limit there is room for all that there was none for.
         let limit = match self.settings().retention.bytes {
@@ -210,12 +210,12 @@ impl Engine {
         // Those for which there was no room need not be remembered for that any more.
         let known = self.ledger().retired(project)?;
         let too_old = known.into_values().filter(|of| of.updated_at < horizon).map(|of| of.thread).collect::<Vec<_>>();
-        self.ledger().unretire(project, &too_old)?;
-        self.take_out(project, &old, &[])
+        self.ledger().restore_retired(project, &too_old)?;
+        self.remove_threads(project, &old, &[])
     }
 
     /// Takes threads out, and the people whom nothing else names, with a record of that; how many objects that were.
-    fn take_out(&self, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
+    fn remove_threads(&self, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
         if threads.is_empty() {
             return Ok(0);
         }
@@ -225,10 +225,10 @@ impl Engine {
             gone.extend(items.map(|item| (item.project, item.kind, item.key)));
         }
         let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
-        let people = self.people_only_in(|item| {
+        let people = self.people_referenced_only_by(|item| {
             item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
         })?;
-        let open = self.seeing(Sight::Open);
+        let open = self.seeing(Visibility::Open);
         let is_open = |id: &ThreadId| open.ledger().hides(id).is_ok_and(|hidden| !hidden);
         let ids = threads.iter().filter_map(|key| number(key));
         let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_open);

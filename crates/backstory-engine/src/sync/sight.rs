@@ -1,6 +1,6 @@
 //! Reacts to a changed visibility of a forge: confidential issues and internal notes are read, or no longer kept.
 
-use backstory_model::sight::Sight;
+use backstory_model::sight::Visibility;
 use jiff::Timestamp;
 
 use super::{Scope, project::ProjectSync};
@@ -9,11 +9,11 @@ use crate::{Engine, error::Result};
 impl ProjectSync<'_> {
     /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which open items have
     /// internal notes or are linked with something confidential, so after a change of the setting everything is read.
-    pub(super) async fn scope_by_sight(&mut self, scope: Scope) -> Result<Scope> {
+    pub(super) async fn widen_scope_for_visibility(&mut self, scope: Scope) -> Result<Scope> {
         let (engine, project, sight) = (self.engine.clone(), self.project.to_owned(), self.forge.sight());
         let differs = move || {
-            let gone = if sight == Sight::Open { engine.bury_all_confidential(&project)? } else { 0 };
-            let before = engine.ledger().synced_seeing(&project)?;
+            let gone = if sight == Visibility::Open { engine.tombstone_all_confidential(&project)? } else { 0 };
+            let before = engine.ledger().synced_visibility(&project)?;
             if before.is_none() {
                 // Should this sync be cut off, the next knows what it saw.
                 engine.ledger().note_sight(&project, sight)?;
@@ -28,19 +28,19 @@ impl ProjectSync<'_> {
     /// Records that all was read that this sync may see.
     pub(super) async fn note_sight(&self) -> Result<()> {
         let (project, sight) = (self.project.to_owned(), self.forge.sight());
-        self.engine.ledger_step(move |ledger| ledger.note_sight(&project, sight)).await
+        self.engine.with_ledger(move |ledger| ledger.note_sight(&project, sight)).await
     }
 }
 
 impl Engine {
     /// Marks everything confidential of a project as gone, with the profiles of people whom nothing else names. Says how
     /// many objects that were.
-    fn bury_all_confidential(&self, project: &str) -> Result<u64> {
+    fn tombstone_all_confidential(&self, project: &str) -> Result<u64> {
         let items = self.ledger().confidential_items(project)?;
         if items.is_empty() {
             return Ok(0);
         }
-        let people = self.people_only_in(|item| item.project == project && item.confidential)?;
+        let people = self.people_referenced_only_by(|item| item.project == project && item.confidential)?;
         let people = people.into_iter().map(|key| (String::new(), backstory_model::entity::ItemKind::Person, key));
         let gone = items.into_iter().map(|(kind, key)| (project.to_owned(), kind, key)).chain(people);
         Ok(self.ledger().bury(&gone.collect::<Vec<_>>(), Timestamp::now())?)

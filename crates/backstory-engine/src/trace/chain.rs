@@ -137,7 +137,7 @@ impl Engine {
         for id in self.merged_as(&own)? {
             add(Carrier { id, merge: None, edge: Edge::MergedAs });
         }
-        for id in self.graph().with_text("headCommit", &commit.to_string())? {
+        for id in self.graph().nodes_with_property("headCommit", &commit.to_string())? {
             if let NodeId::Thread(id) = id
                 && id.kind == ThreadKind::MergeRequest
                 && self.is_merged(&id)?

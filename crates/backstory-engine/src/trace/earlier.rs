@@ -2,7 +2,7 @@
 
 use backstory_model::{
     commit::{RepoPath, Sha},
-    lineage::{Origin, Replaced, ReplacedInFile},
+    lineage::{Origin, Replaced, ReplacedHunks},
 };
 
 use super::{EarlierVersion, LineOrigin, target::Place};
@@ -25,7 +25,7 @@ impl Engine {
         let mut text = self.line_of(place, commit, &path, line, 1);
         while versions.len() < most {
             let Some(replaced) = self.ledger().replaced(place.project(), commit, &path)? else { break };
-            let Some(hunk) = hunk_at(&replaced, line) else { break };
+            let Some(hunk) = hunk_containing(&replaced, line) else { break };
             let Some((old, at)) = self.likest(place, hunk, line, &text) else { break };
             let source = old.source.clone();
             let Some(record) = self.commit_record(place.project(), &source.commit.to_string())? else { break };
@@ -109,7 +109,7 @@ fn likeness(one: &str, other: &str) -> f64 {
 }
 
 /// The hunk that a line is in, or that takes lines away at it.
-fn hunk_at(replaced: &ReplacedInFile, line: u32) -> Option<&Replaced> {
+fn hunk_containing(replaced: &ReplacedHunks, line: u32) -> Option<&Replaced> {
     let holds = |hunk: &&Replaced| hunk.start <= line && line < hunk.start + hunk.lines && !hunk.old.is_empty();
     replaced.replaced.iter().find(holds)
 }

@@ -91,7 +91,7 @@ impl Engine {
             return Ok((nobody, String::new()));
         };
         let aliases = self.ledger().aliases();
-        author.name = match aliases.of_signature(&author.name, &author.email) {
+        author.name = match aliases.for_signature(&author.name, &author.email) {
             Some(alias) => alias.to_owned(),
             None => self.clean_text(author.name.as_bytes()),
         };
@@ -143,10 +143,10 @@ impl Engine {
         let written = Written { project: place.project(), commits, records };
         if written.commits.len() <= MAX_TRACED {
             for (_, commit) in &written.commits {
-                self.follow_writer(&written, *commit, &[], &words, trace)?;
+                self.follow_origin_commit(&written, *commit, &[], &words, trace)?;
             }
         } else {
-            self.follow_many(&written, &words, trace)?;
+            self.follow_merge_requests(&written, &words, trace)?;
         }
         if let Some(origin) = trace.origin.clone() {
             trace.earlier = self.earlier(place, &origin, request.earlier)?;
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
-    pub(super) fn follow_writer(
+    pub(super) fn follow_origin_commit(
         &self,
         written: &Written<'_>,
         commit: Sha,

@@ -27,7 +27,7 @@ pub use target::Target;
 
 use crate::{
     Engine,
-    enrich::NotesByModel,
+    enrich::ThreadNotes,
     error::{Error, Result},
     use_case::{UseCase, Weight},
 };
@@ -192,7 +192,7 @@ pub struct Trace {
     pub earlier: Vec<EarlierVersion>,
     /// Design notes that a language model wrote of these merge requests and issues, apart from what people said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub model_notes: Vec<NotesByModel>,
+    pub model_notes: Vec<ThreadNotes>,
     /// What could not be found, a sentence each.
     pub missing: Vec<String>,
 }
@@ -262,7 +262,7 @@ impl Engine {
         .await
     }
 
-    fn notes_of_trace(&self, trace: &Trace) -> Result<Vec<NotesByModel>> {
+    fn notes_of_trace(&self, trace: &Trace) -> Result<Vec<ThreadNotes>> {
         let threads = trace.merge_requests.iter().chain(&trace.issues);
         let notes = threads.take(MAX_NOTED).map(|thread| self.notes_now(thread));
         notes.filter_map(Result::transpose).collect()

@@ -78,7 +78,7 @@ impl Engine {
     }
 
     /// How much the discussions of a merge request say of lines.
-    pub(super) fn told_of(&self, id: &ThreadId, origins: &[LineOrigin], words: &Words) -> Result<Told> {
+    pub(super) fn relevance_to_lines(&self, id: &ThreadId, origins: &[LineOrigin], words: &Words) -> Result<Told> {
         let mut told = Told::default();
         for discussion in self.discussions_now(id)?.iter() {
             let Some((relevance, _)) = best_note(discussion, origins, words) else { continue };

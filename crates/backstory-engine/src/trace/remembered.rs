@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{entity::Discussion, id::ThreadId, sight::Sight};
+use backstory_model::{entity::Discussion, id::ThreadId, sight::Visibility};
 
 use crate::{Engine, error::Result};
 
@@ -14,7 +14,7 @@ use crate::{Engine, error::Result};
 const KEPT: usize = 256;
 
 /// An issue or merge request as somebody sees it.
-type Seen = (ThreadId, Sight);
+type Seen = (ThreadId, Visibility);
 
 /// The discussions of the issues and merge requests that were asked for last, as of a change of the ledger.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Remembered {
 
 impl Engine {
     /// What was read is read again.
-    pub(crate) fn forget_discussions(&self) {
+    pub(crate) fn clear_discussion_cache(&self) {
         *self.0.remembered.lock() = Remembered::default();
     }
 

@@ -50,13 +50,13 @@ pub(super) struct Told {
 impl Engine {
     /// Goes on from the merge requests whose discussions say most about the lines, then from the commits that wrote most
     /// of them, and says how many were looked at.
-    pub(super) fn follow_many(&self, written: &Written<'_>, words: &Words, trace: &mut Trace) -> Result<()> {
-        let (mut requests, alone) = self.requests_of(written)?;
+    pub(super) fn follow_merge_requests(&self, written: &Written<'_>, words: &Words, trace: &mut Trace) -> Result<()> {
+        let (mut requests, alone) = self.merge_requests_of(written)?;
         self.count_comments(written.project, trace, &mut requests)?;
         let mut ranked: Vec<(ThreadId, Request)> = requests.into_iter().collect();
         ranked.sort_by_key(|(_, request)| Reverse((request.comments, request.lines)));
         for (id, request) in ranked.iter_mut().take(MAX_READ) {
-            request.told = self.told_of(id, &trace.origins_of(&request.commits), words)?;
+            request.told = self.relevance_to_lines(id, &trace.origins_of(&request.commits), words)?;
         }
         ranked.sort_by_key(|(_, request)| Reverse((request.told, request.lines)));
         trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
@@ -64,7 +64,7 @@ impl Engine {
         // A request whose discussions say nothing of the lines is as good as its commit.
         for (_, request) in ranked.iter().filter(|(_, request)| request.told > Told::default()).take(MAX_TRACED) {
             let Some((first, others)) = request.commits.split_first() else { continue };
-            self.follow_writer(written, *first, others, words, trace)?;
+            self.follow_origin_commit(written, *first, others, words, trace)?;
             followed += 1;
         }
         for (_, commit) in &written.commits {
@@ -73,7 +73,7 @@ impl Engine {
             }
             let is_told = ranked.iter().any(|(_, of)| of.told > Told::default() && of.commits.contains(commit));
             if !is_told {
-                self.follow_writer(written, *commit, &[], words, trace)?;
+                self.follow_origin_commit(written, *commit, &[], words, trace)?;
                 followed += 1;
             }
         }
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     /// The merge requests that brought the commits, and how many commits came with none.
-    fn requests_of(&self, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
+    fn merge_requests_of(&self, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
         let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
         let mut alone = 0;
         for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {

@@ -12,11 +12,11 @@ use backstory_model::{
     text::echo,
 };
 use backstory_sources::git::{
-    lineage::{self, FileLineage, Options, Untraced},
+    lineage::{self, FileOutcome, Options, Untraced},
     objects::{ObjectError, Objects},
     refs,
 };
-use backstory_store::ledger::{RepositoryEntry, StoredLineage};
+use backstory_store::ledger::{RepositoryEntry, StoredBlame};
 use serde::{Deserialize, Serialize};
 
 use super::Indexed;
@@ -157,7 +157,7 @@ impl Engine {
     /// Where the lines of a file come from.
     pub(crate) fn lineage_at(&self, place: &Place, path: &str) -> Result<Arc<Lineage>> {
         let project = place.project();
-        if self.clean_name(path) != path {
+        if self.redact_name(path) != path {
             return Err(Error::invalid(format!(
                 "{path} is left out, as its path holds what looks like a secret; rename it, or allow that text under \
                  [redact]"
@@ -165,17 +165,17 @@ impl Engine {
         }
         if let Some(branch) = &place.branch {
             match self.ledger().lineage(project, branch, path)? {
-                Some(StoredLineage::Traced(lineage)) => return Ok(Arc::new(lineage)),
-                Some(StoredLineage::Binary) => return Err(untraced(path, Untraced::Binary)),
-                Some(StoredLineage::TooLarge) => return Err(untraced(path, Untraced::TooLarge)),
+                Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
+                Some(StoredBlame::Binary) => return Err(not_blamed_error(path, Untraced::Binary)),
+                Some(StoredBlame::TooLarge) => return Err(not_blamed_error(path, Untraced::TooLarge)),
                 None => return Err(self.no_such_path(place, path)?),
             }
         }
         let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
         let ignored = self.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
         match lineage::at(&self.clone_of(project), place.commit, path, &ignored, &Options::default())? {
-            Some(FileLineage::Traced(lineage)) => Ok(self.clean_lineage(lineage)),
-            Some(FileLineage::Untraced(why)) => Err(untraced(path, why)),
+            Some(FileOutcome::Traced(lineage)) => Ok(self.clean_lineage(lineage)),
+            Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
             None => Err(self.no_such_path(place, path)?),
         }
     }
@@ -295,7 +295,7 @@ fn begins_alike(known: &str, name: &str) -> bool {
     shared >= 4
 }
 
-fn untraced(path: &str, why: Untraced) -> Error {
+fn not_blamed_error(path: &str, why: Untraced) -> Error {
     Error::invalid(match why {
         Untraced::Binary => format!("{path} is a binary file; it has no lines to explain"),
         Untraced::TooLarge => format!("{path} is larger than 4 MiB; its lines are not traced"),

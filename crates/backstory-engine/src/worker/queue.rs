@@ -99,7 +99,7 @@ impl Engine {
         let new = NewJob { kind, project: project.to_owned(), subject: None };
         let now = Timestamp::now();
         let job = self
-            .ledger_step(move |ledger| {
+            .with_ledger(move |ledger| {
                 let id = ledger.queue_job(&new, now, now)?;
                 ledger.job(id)
             })
@@ -113,13 +113,13 @@ impl Engine {
     /// # Errors
     /// There is no such job, or it has ended, or cannot be stopped.
     pub async fn cancel_job(&self, id: i64) -> Result<Job> {
-        let cancelled = self.ledger_step(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
+        let cancelled = self.with_ledger(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
         if !cancelled {
             let job = self.job(id).await?;
             let task = self.task_of(id);
             match (job.status, task) {
                 (JobStatus::Running, Some(task)) => {
-                    self.ledger_step(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
+                    self.with_ledger(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
                         .await?;
                     self.tasks().stop(task);
                 }
@@ -140,7 +140,7 @@ impl Engine {
     /// # Errors
     /// There is none with that number.
     pub async fn job(&self, id: i64) -> Result<Job> {
-        let job = self.ledger_step(move |ledger| ledger.job(id)).await?;
+        let job = self.with_ledger(move |ledger| ledger.job(id)).await?;
         job.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
         })
@@ -151,7 +151,7 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be read.
     pub async fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
-        self.ledger_step(move |ledger| ledger.jobs(status, before, limit.min(MAX_PAGE))).await
+        self.with_ledger(move |ledger| ledger.jobs(status, before, limit.min(MAX_PAGE))).await
     }
 
     /// The task that does a job now, if it reads a whole project.

@@ -1,6 +1,6 @@
 //! Finds people in texts: mentions, addresses with the names before them, and trailers of commit messages.
 
-use super::{Aliases, address_of};
+use super::{Aliases, alias_email};
 
 /// Most words of a name before an address.
 const WORDS: usize = 6;
@@ -77,7 +77,7 @@ impl Aliases {
             return None;
         }
         let alias = self.of_address(&text[from..to])?;
-        let address = address_of(alias);
+        let address = alias_email(alias);
         let name = text[after..from].strip_suffix('<').filter(|_| text[to..].starts_with('>'));
         let begins = name.and_then(|_| self.name_before(&text[..from - 1], after));
         Some(match begins {
@@ -118,7 +118,7 @@ impl Aliases {
                 let alias = self.of(name).or_else(|| self.of_name(name));
                 changed |= alias.is_some();
                 match (alias, address.split_once('>')) {
-                    (Some(alias), Some((_, rest))) => format!("{alias} <{}>{rest}", address_of(alias)),
+                    (Some(alias), Some((_, rest))) => format!("{alias} <{}>{rest}", alias_email(alias)),
                     (Some(alias), None) => alias.to_owned(),
                     (None, _) => one.to_owned(),
                 }

@@ -145,7 +145,7 @@ impl Rule {
 
 /// A type that a change has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Typed {
+pub struct TypeGuess {
     /// The type.
     pub kind: ChangeType,
     /// How sure it is, 0 to 1.
@@ -158,9 +158,9 @@ pub struct Typed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classification {
     /// Its main type.
-    pub main: Typed,
+    pub main: TypeGuess,
     /// Others that it has as well, surest first.
-    pub secondary: Vec<Typed>,
+    pub secondary: Vec<TypeGuess>,
     /// Whether the subject's prefix marks it as breaking.
     pub breaking: bool,
 }
@@ -197,7 +197,7 @@ pub fn classify(subject: &str, files: &[FileChange<'_>]) -> Classification {
     let by_paths = of_paths(&kinds, &said, rest);
     let by_weights = of_weights(said, files, &kinds);
     let main = by_prefix.or(by_paths).unwrap_or(by_weights[0]);
-    let mut secondary: Vec<Typed> = Vec::new();
+    let mut secondary: Vec<TypeGuess> = Vec::new();
     let candidates = by_paths.into_iter().chain(by_weights).chain(mixed(&kinds));
     for typed in candidates.filter(|typed| typed.kind != main.kind && typed.confidence >= LEAST_SECONDARY) {
         match secondary.iter_mut().find(|other| other.kind == typed.kind) {
@@ -288,7 +288,7 @@ fn split_prefix(subject: &str) -> (Option<Prefix>, &str) {
     (Some(Prefix { word, scope, breaking: captures.name("bang").is_some() }), rest)
 }
 
-fn of_prefix(prefix: &Prefix, rest: &str, kinds: &[PathKind]) -> Option<Typed> {
+fn of_prefix(prefix: &Prefix, rest: &str, kinds: &[PathKind]) -> Option<TypeGuess> {
     let named = PREFIXES.iter().find(|(word, _)| *word == prefix.word).and_then(|(_, kind)| *kind);
     let (kind, confidence) = match (prefix.word.as_str(), prefix.scope.as_str()) {
         (_, scope) if is_scope(scope, &["deps", "deps-dev", "dep", "dependencies", "deps/"]) => {
@@ -307,7 +307,7 @@ fn of_prefix(prefix: &Prefix, rest: &str, kinds: &[PathKind]) -> Option<Typed> {
         },
         _ => (named?, 0.97),
     };
-    Some(Typed { kind, confidence, rule: Rule::Prefix })
+    Some(TypeGuess { kind, confidence, rule: Rule::Prefix })
 }
 
 fn is_scope(scope: &str, names: &[&str]) -> bool {
@@ -320,10 +320,10 @@ fn said_dependency(rest: &str, kinds: &[PathKind]) -> bool {
 }
 
 /// Files that all serve one purpose settle the type, unless the words clearly say otherwise.
-fn of_paths(kinds: &[PathKind], said: &[f32; 10], rest: &str) -> Option<Typed> {
+fn of_paths(kinds: &[PathKind], said: &[f32; 10], rest: &str) -> Option<TypeGuess> {
     let has = |kind| kinds.contains(&kind);
     let weight = |kind: ChangeType| said[kind as usize];
-    let typed = |kind, confidence| Some(Typed { kind, confidence, rule: Rule::Paths });
+    let typed = |kind, confidence| Some(TypeGuess { kind, confidence, rule: Rule::Paths });
     if kinds.is_empty() || has(PathKind::Source) {
         return None;
     }
@@ -352,11 +352,11 @@ fn is_version(subject: &str) -> bool {
 
 /// Every type by the words of the subject and the shape of the diff, surest first. Confidence is the share of a type
 /// in the exponentials of all weights.
-fn of_weights(said: [f32; 10], files: &[FileChange<'_>], kinds: &[PathKind]) -> Vec<Typed> {
+fn of_weights(said: [f32; 10], files: &[FileChange<'_>], kinds: &[PathKind]) -> Vec<TypeGuess> {
     let shape = shape(files, kinds);
     let total = |at: usize| said[at] + shape[at];
     let sum: f32 = (0..10).map(|at| total(at).exp()).sum();
-    let mut typed: Vec<Typed> = ChangeType::ALL
+    let mut typed: Vec<TypeGuess> = ChangeType::ALL
         .into_iter()
         .map(|kind| {
             let at = kind as usize;
@@ -365,7 +365,7 @@ fn of_weights(said: [f32; 10], files: &[FileChange<'_>], kinds: &[PathKind]) -> 
                 (words, shape) if words >= shape => Rule::Words,
                 _ => Rule::Shape,
             };
-            Typed { kind, confidence: total(at).exp() / sum, rule }
+            TypeGuess { kind, confidence: total(at).exp() / sum, rule }
         })
         .collect();
     typed.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.kind.cmp(&b.kind)));
@@ -429,7 +429,7 @@ fn shape(files: &[FileChange<'_>], kinds: &[PathKind]) -> [f32; 10] {
 }
 
 /// What else a change has, when its files serve several purposes.
-fn mixed(kinds: &[PathKind]) -> Vec<Typed> {
+fn mixed(kinds: &[PathKind]) -> Vec<TypeGuess> {
     let beside = [
         (PathKind::Documentation, ChangeType::Documentation, 0.4),
         (PathKind::Test, ChangeType::Test, 0.5),
@@ -437,5 +437,5 @@ fn mixed(kinds: &[PathKind]) -> Vec<Typed> {
         (PathKind::Configuration, ChangeType::Configuration, 0.3),
     ];
     let present = beside.into_iter().filter(|(path, _, _)| kinds.contains(path));
-    present.map(|(_, kind, confidence)| Typed { kind, confidence, rule: Rule::Paths }).collect()
+    present.map(|(_, kind, confidence)| TypeGuess { kind, confidence, rule: Rule::Paths }).collect()
 }

@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Document, LARGE_COMMIT, MAX_CHANGED, MAX_WHOLE_TEXT, Part, among, normalise};
+use super::{Document, LARGE_COMMIT, MAX_CHANGED_PATHS, MAX_WHOLE_TEXT, Part, among, normalise};
 use crate::{
     code::{Content, Lines, Passage},
     filter::DocumentKind,
@@ -68,7 +68,7 @@ pub fn of_commit(record: &CommitRecord, context: Context<'_>) -> Option<Document
         parts: vec![Part { attribution: String::new(), body: normalise(body) }],
         whole_text,
         path: None,
-        changed: commit.changes.iter().take(MAX_CHANGED).map(|change| change.path.as_str().to_owned()).collect(),
+        changed: commit.changes.iter().take(MAX_CHANGED_PATHS).map(|change| change.path.as_str().to_owned()).collect(),
         lines: None,
         importance: among(changed, LARGE_COMMIT),
         confidential: false,

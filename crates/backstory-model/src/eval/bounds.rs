@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Leg, Measure, Refusal, Report};
+use super::{Measure, Refusal, Report, Retriever};
 
 /// What bounds of refusals stand under.
 pub const REFUSAL: &str = "refusal";
@@ -13,7 +13,7 @@ pub const REFUSAL: &str = "refusal";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// The least of each measure of each leg.
-    pub legs: BTreeMap<Leg, BTreeMap<Measure, f64>>,
+    pub legs: BTreeMap<Retriever, BTreeMap<Measure, f64>>,
     /// Of refusals: the least precision and recall, the most false ones.
     pub refusal: BTreeMap<&'static str, f64>,
 }
@@ -59,8 +59,8 @@ impl Bounds {
             self.refusal.insert(found.ok_or_else(|| unknown("measure", known.to_vec()))?, limit);
             return Ok(());
         }
-        let legs = Leg::ALL.map(Leg::as_str).into_iter().chain([REFUSAL]).collect();
-        let leg = Leg::from_name(group).ok_or_else(|| unknown("leg", legs))?;
+        let legs = Retriever::ALL.map(Retriever::as_str).into_iter().chain([REFUSAL]).collect();
+        let leg = Retriever::from_name(group).ok_or_else(|| unknown("leg", legs))?;
         let measures = Measure::ALL.map(Measure::as_str).to_vec();
         let measure = Measure::from_name(name).ok_or_else(|| unknown("measure", measures))?;
         self.legs.entry(leg).or_default().insert(measure, limit);
@@ -116,7 +116,7 @@ mod tests {
         let estimate = Estimate { mean: 0.654_321, low: 0.0, high: 1.0 };
         let measures = Measure::ALL.map(|measure| (measure, estimate)).into();
         let mut report = Report::default();
-        report.legs.insert(Leg::Fused, Scored { measures, ..Scored::default() });
+        report.legs.insert(Retriever::Fused, Scored { measures, ..Scored::default() });
         assert_eq!(
             bounds.unmet(&report),
             [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Leg, Measure, Report};
+use super::{Answer, Answered, Measure, Report, Retriever};
 
 /// How many results of each list are kept.
 pub const TOP: usize = 10;
@@ -24,7 +24,7 @@ pub struct IndexState {
 
 /// What a leg found for a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SnapshotLeg {
+pub struct RetrieverSnapshot {
     /// Rank from 1 of the first expected source.
     pub first: Option<u32>,
     /// The first results and their scores with four digits, best first.
@@ -37,9 +37,9 @@ pub struct Snapshot {
     /// The index.
     pub index: IndexState,
     /// The mean of each measure of each leg, with four digits.
-    pub measures: BTreeMap<Leg, BTreeMap<Measure, f64>>,
+    pub measures: BTreeMap<Retriever, BTreeMap<Measure, f64>>,
     /// What each leg found for each question.
-    pub questions: BTreeMap<String, BTreeMap<Leg, SnapshotLeg>>,
+    pub questions: BTreeMap<String, BTreeMap<Retriever, RetrieverSnapshot>>,
 }
 
 /// A question whose first expected source is at another rank.
@@ -48,7 +48,7 @@ pub struct Moved {
     /// The question.
     pub question: String,
     /// The leg.
-    pub leg: Leg,
+    pub leg: Retriever,
     /// The rank from 1 it had; none if it was not found.
     pub old: Option<u32>,
     /// The rank it has.
@@ -57,9 +57,9 @@ pub struct Moved {
 
 /// A measure that is not what it was.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MeasureChange {
+pub struct MetricChange {
     /// The leg.
-    pub leg: Leg,
+    pub leg: Retriever,
     /// The measure.
     pub measure: Measure,
     /// What it was.
@@ -82,15 +82,15 @@ pub struct Drift {
     /// Questions whose first expected source is at another rank.
     pub moved: Vec<Moved>,
     /// Measures that are not what they were.
-    pub measures: Vec<MeasureChange>,
+    pub measures: Vec<MetricChange>,
 }
 
 impl Snapshot {
     /// What was found, and what it amounts to.
     pub fn of(index: IndexState, answered: &[Answered], report: &Report) -> Self {
-        let leg = |(leg, answer): (&Leg, &Answer)| {
+        let leg = |(leg, answer): (&Retriever, &Answer)| {
             let results = answer.results.iter().take(TOP).map(|result| (result.id.clone(), rounded(result.score)));
-            (*leg, SnapshotLeg { first: answer.first(), results: results.collect() })
+            (*leg, RetrieverSnapshot { first: answer.first(), results: results.collect() })
         };
         let means = |scored: &super::Scored| {
             scored.measures.iter().map(|(measure, estimate)| (*measure, rounded(estimate.mean))).collect()
@@ -143,11 +143,11 @@ impl Drift {
     }
 }
 
-type Means = BTreeMap<Leg, BTreeMap<Measure, f64>>;
+type Means = BTreeMap<Retriever, BTreeMap<Measure, f64>>;
 
 /// What one of them does not have counts as 0.
-fn changes(old: &Means, new: &Means, tolerance: f64) -> Vec<MeasureChange> {
-    let legs: BTreeSet<Leg> = old.keys().chain(new.keys()).copied().collect();
+fn changes(old: &Means, new: &Means, tolerance: f64) -> Vec<MetricChange> {
+    let legs: BTreeSet<Retriever> = old.keys().chain(new.keys()).copied().collect();
     let mut changes = Vec::new();
     for leg in legs {
         for measure in Measure::ALL {
@@ -156,7 +156,7 @@ fn changes(old: &Means, new: &Means, tolerance: f64) -> Vec<MeasureChange> {
             if old != new {
                 // Rounding must not make a fall of exactly the tolerance one of more.
                 let fell = old - new > tolerance + 1e-9;
-                changes.push(MeasureChange { leg, measure, old, new, fell });
+                changes.push(MetricChange { leg, measure, old, new, fell });
             }
         }
     }
@@ -172,16 +172,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::eval::Ranked;
+    use crate::eval::RankedResult;
 
     fn snapshot(ranks: &[(&str, Option<u32>)]) -> Snapshot {
         let question = |(id, rank): &(&str, Option<u32>)| Answered {
             id: (*id).to_owned(),
             gold: vec!["#1".to_owned()],
             legs: [(
-                Leg::Fused,
+                Retriever::Fused,
                 Answer {
-                    results: vec![Ranked { id: "acme/shop#1".into(), title: "One".into(), score: 1.0 / 3.0 }; 12],
+                    results: vec![RankedResult { id: "acme/shop#1".into(), title: "One".into(), score: 1.0 / 3.0 }; 12],
                     ranks: vec![*rank],
                     took_ms: 1.0,
                 },
@@ -190,15 +190,15 @@ mod tests {
             ..Answered::default()
         };
         let answered: Vec<Answered> = ranks.iter().map(question).collect();
-        Snapshot::of(IndexState::default(), &answered, &Report::of(&answered, Leg::Fused))
+        Snapshot::of(IndexState::default(), &answered, &Report::of(&answered, Retriever::Fused))
     }
 
     #[test]
     fn keeps_ten_results_and_four_digits_and_reads_back() {
         let taken = snapshot(&[("a", Some(1)), ("b", Some(3)), ("c", None)]);
-        let leg = &taken.questions["a"][&Leg::Fused];
+        let leg = &taken.questions["a"][&Retriever::Fused];
         assert_eq!((leg.results.len(), &leg.results[0]), (10, &("acme/shop#1".to_owned(), 0.3333)));
-        assert_eq!(taken.measures[&Leg::Fused][&Measure::Mrr], 0.4444);
+        assert_eq!(taken.measures[&Retriever::Fused][&Measure::Mrr], 0.4444);
         let json = serde_json::to_string_pretty(&taken).unwrap();
         assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), taken);
     }
@@ -213,7 +213,7 @@ mod tests {
             (drift.index.as_ref(), &drift.added[..], &drift.removed[..]),
             (Some(&IndexState::default()), &["new".to_owned()][..], &["gone".to_owned()][..])
         );
-        assert_eq!(drift.moved, [Moved { question: "b".into(), leg: Leg::Fused, old: Some(2), new: None }]);
+        assert_eq!(drift.moved, [Moved { question: "b".into(), leg: Retriever::Fused, old: Some(2), new: None }]);
         assert!(!drift.fell(), "{:?}", drift.measures);
         let back = old.since(&new, 0.02);
         let mrr = back.measures.iter().find(|change| change.measure == Measure::Mrr).unwrap();

@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::eval::{Leg, Measure};
+    use crate::eval::{Measure, Retriever};
 
     const YAML: &str = r##"
 # What the team once asked.
@@ -191,7 +191,7 @@ questions:
                 {"id": "q1", "question": "Why Redis?", "kind": "why", "gold": ["#3", "pr:1"], "gold_primary": "#3"},
                 {"id": 2, "question": "Who chose the moon?", "gold": [], "path": null}]}"##;
         assert_eq!(yaml, read(json).unwrap());
-        assert_eq!(yaml.bounds.legs[&Leg::Fused][&Measure::Recall10], 0.75);
+        assert_eq!(yaml.bounds.legs[&Retriever::Fused][&Measure::Recall10], 0.75);
         assert_eq!(
             yaml.questions[1],
             Question {

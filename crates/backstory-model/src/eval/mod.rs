@@ -13,17 +13,17 @@ mod source;
 use serde::{Deserialize, Serialize};
 
 pub use bounds::{Bounds, REFUSAL};
-pub use drift::{Drift, IndexState, MeasureChange, Moved, Snapshot, SnapshotLeg, TOP};
+pub use drift::{Drift, IndexState, MetricChange, Moved, RetrieverSnapshot, Snapshot, TOP};
 pub use file::{MAX_EXPECTED, MAX_FILE, MAX_NAME, MAX_QUESTIONS, MAX_TEXT, QuestionFile, read};
 pub use measure::{Estimate, Measure, RESAMPLES, estimate, percentile};
 pub use pairs::{CurvePoint, MAX_PAIRS, Pair, PairKind, PairReport, PairSource, Verdict, pairs};
-pub use report::{Answer, Answered, Latency, Miss, Ranked, Refusal, Report, Scored};
+pub use report::{Answer, Answered, Latency, Miss, RankedResult, Refusal, Report, Scored};
 pub use source::{InvalidSource, Source};
 
 /// A way of finding what answers a question. Declared in the order of the names, in which maps of them are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Leg {
+pub enum Retriever {
     /// Search as users have it.
     Fused,
     /// Links in the graph.
@@ -36,7 +36,7 @@ pub enum Leg {
     Semantic,
 }
 
-impl Leg {
+impl Retriever {
     /// All of them, in the order in which they are told.
     pub const ALL: [Self; 5] = [Self::Lexical, Self::Semantic, Self::Graph, Self::Rrf, Self::Fused];
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, Leg, Measure, estimate, percentile};
+use super::{Estimate, Measure, Retriever, estimate, percentile};
 
 /// A result of a leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ranked {
+pub struct RankedResult {
     /// Its reference.
     pub id: String,
     /// Its title.
@@ -21,7 +21,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The first results, best first.
-    pub results: Vec<Ranked>,
+    pub results: Vec<RankedResult>,
     /// For each expected source the rank from 1 of the first result that answers for it.
     pub ranks: Vec<Option<u32>>,
     /// How long it took, in milliseconds.
@@ -49,7 +49,7 @@ pub struct Answered {
     /// Whether it was refused to answer; nothing if that was not asked.
     pub refused: Option<bool>,
     /// What each leg found.
-    pub legs: BTreeMap<Leg, Answer>,
+    pub legs: BTreeMap<Retriever, Answer>,
 }
 
 impl Answered {
@@ -106,7 +106,7 @@ pub struct Miss {
     /// Rank from 1 of the first of them that was found.
     pub rank: Option<u32>,
     /// What came first, if anything was found.
-    pub first: Option<Ranked>,
+    pub first: Option<RankedResult>,
 }
 
 /// What the answers to all questions amount to.
@@ -117,9 +117,9 @@ pub struct Report {
     /// How many of them have an answer.
     pub answerable: usize,
     /// How well each leg does.
-    pub legs: BTreeMap<Leg, Scored>,
+    pub legs: BTreeMap<Retriever, Scored>,
     /// The same for each kind of question that has an answer.
-    pub kinds: BTreeMap<String, BTreeMap<Leg, Scored>>,
+    pub kinds: BTreeMap<String, BTreeMap<Retriever, Scored>>,
     /// How well it is told what cannot be answered, if that was asked.
     pub refusal: Option<Refusal>,
     /// Questions whose first result is none of the expected sources, those that were not found first, then the worst.
@@ -128,7 +128,7 @@ pub struct Report {
 
 impl Report {
     /// Sums up the answers. `missed` is the leg whose misses are told.
-    pub fn of(answered: &[Answered], missed: Leg) -> Self {
+    pub fn of(answered: &[Answered], missed: Retriever) -> Self {
         let answerable: Vec<&Answered> = answered.iter().filter(|question| question.is_answerable()).collect();
         let mut kinds: BTreeMap<&str, Vec<&Answered>> = BTreeMap::new();
         for question in &answerable {
@@ -146,8 +146,8 @@ impl Report {
     }
 }
 
-fn legs(questions: &[&Answered]) -> BTreeMap<Leg, Scored> {
-    let mut answers: BTreeMap<Leg, Vec<(&Answer, bool)>> = BTreeMap::new();
+fn legs(questions: &[&Answered]) -> BTreeMap<Retriever, Scored> {
+    let mut answers: BTreeMap<Retriever, Vec<(&Answer, bool)>> = BTreeMap::new();
     for question in questions {
         for (leg, answer) in &question.legs {
             answers.entry(*leg).or_default().push((answer, question.is_answerable()));
@@ -189,7 +189,7 @@ fn refusal(answered: &[Answered]) -> Option<Refusal> {
     })
 }
 
-fn misses(answerable: &[&Answered], leg: Leg) -> Vec<Miss> {
+fn misses(answerable: &[&Answered], leg: Retriever) -> Vec<Miss> {
     let miss = |question: &&Answered| {
         let answer = question.legs.get(&leg).filter(|answer| answer.first() != Some(1))?;
         Some(Miss {
@@ -212,7 +212,7 @@ mod tests {
 
     fn answered(id: &str, kind: &str, ranks: &[Option<u32>], refused: Option<bool>) -> Answered {
         let answer = |took_ms: f64| Answer {
-            results: vec![Ranked { id: "acme/shop#1".into(), title: "One".into(), score: 0.5 }],
+            results: vec![RankedResult { id: "acme/shop#1".into(), title: "One".into(), score: 0.5 }],
             ranks: ranks.to_vec(),
             took_ms,
         };
@@ -222,7 +222,7 @@ mod tests {
             kind: kind.into(),
             gold: ranks.iter().map(|_| "#1".to_owned()).collect(),
             refused,
-            legs: [(Leg::Fused, answer(4.0)), (Leg::Graph, answer(1.0))].into(),
+            legs: [(Retriever::Fused, answer(4.0)), (Retriever::Graph, answer(1.0))].into(),
         }
     }
 
@@ -234,14 +234,14 @@ mod tests {
             answered("c", "who", &[None], None),
             answered("d", "unanswerable", &[], None),
         ];
-        let report = Report::of(&answers, Leg::Fused);
+        let report = Report::of(&answers, Retriever::Fused);
         assert_eq!((report.questions, report.answerable, &report.refusal), (4, 3, &None));
-        let fused = &report.legs[&Leg::Fused];
+        let fused = &report.legs[&Retriever::Fused];
         assert_eq!((fused.questions, fused.latency_ms), (3, Latency { p50: 4.0, p95: 4.0 }));
         assert!((fused.measures[&Measure::Mrr].mean - 1.25 / 3.0).abs() < 1e-12);
         assert_eq!(fused.measures[&Measure::Recall10].mean, 0.5);
         assert_eq!(report.kinds.keys().collect::<Vec<_>>(), ["who", "why"]);
-        assert_eq!(report.kinds["why"][&Leg::Graph].measures[&Measure::Mrr].mean, 0.625);
+        assert_eq!(report.kinds["why"][&Retriever::Graph].measures[&Measure::Mrr].mean, 0.625);
         let misses: Vec<_> = report.misses.iter().map(|miss| (miss.id.as_str(), miss.rank)).collect();
         assert_eq!(misses, [("c", None), ("b", Some(4))]);
     }
@@ -257,10 +257,10 @@ mod tests {
             answered("e", "x", &[], Some(false)),
             answered("f", "x", &[], None),
         ];
-        let refusal = Report::of(&answers, Leg::Fused).refusal.unwrap();
+        let refusal = Report::of(&answers, Retriever::Fused).refusal.unwrap();
         assert_eq!((refusal.questions, refusal.refused), (5, 3));
         assert_eq!((refusal.precision, refusal.recall, refusal.r#false), (Some(2.0 / 3.0), Some(2.0 / 3.0), Some(0.5)));
-        let none = Report::of(&answers[..1], Leg::Fused).refusal.unwrap();
+        let none = Report::of(&answers[..1], Retriever::Fused).refusal.unwrap();
         assert_eq!((none.precision, none.recall, none.r#false), (None, None, Some(0.0)));
     }
 }

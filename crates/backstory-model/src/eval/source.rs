@@ -2,7 +2,7 @@
 
 use crate::{
     id::{NodeId, ThreadId, ThreadKind, is_sha},
-    reference::{Context, Forge, in_address},
+    reference::{Context, Forge, parse_item_url},
     text::echo,
 };
 
@@ -96,7 +96,7 @@ fn address(url: &str, context: Context<'_>) -> Option<NodeId> {
     let forges = [context.forge_url, &url[..end]];
     let layouts = [Forge::GitLab, Forge::GitHub];
     let all = forges.iter().flat_map(|forge_url| layouts.map(|forge| Context { forge, forge_url, ..context }));
-    all.filter(|context| !context.forge_url.is_empty()).find_map(|context| in_address(url, context))
+    all.filter(|context| !context.forge_url.is_empty()).find_map(|context| parse_item_url(url, context))
 }
 
 /// `src/auth.rs`, `src/auth.rs#login`, `src/auth/`, `src/auth/**`

@@ -1,7 +1,7 @@
 //! IRIs of nodes and of named graphs.
 
 use super::{NodeId, NoteSource, ThreadId, ThreadKind};
-use crate::{entity::ItemKind, written::WrittenKind};
+use crate::{entity::ItemKind, written::GeneratedKind};
 
 /// Namespace of backstory's own classes and properties.
 pub const NS: &str = "urn:backstory:ns#";
@@ -125,17 +125,17 @@ pub fn is_inferred_graph(iri: &str) -> bool {
 }
 
 /// IRI of the named graph that holds what a language model wrote of a node.
-pub fn written_graph_iri(kind: WrittenKind, about: &NodeId) -> String {
+pub fn generated_graph_iri(kind: GeneratedKind, about: &NodeId) -> String {
     format!("{WRITTEN}{}:{}", kind.as_str(), about.iri())
 }
 
 /// IRI of a note that a language model wrote, by its number from 1 in the named graph that holds it.
-pub fn written_note_iri(graph: &str, number: usize) -> String {
+pub fn generated_note_iri(graph: &str, number: usize) -> String {
     format!("{graph}/{number}")
 }
 
 /// Whether a named graph holds what a language model wrote.
-pub fn is_written_graph(iri: &str) -> bool {
+pub fn is_generated_graph(iri: &str) -> bool {
     iri.starts_with(WRITTEN)
 }
 
@@ -145,7 +145,7 @@ pub fn is_item_graph(iri: &str) -> bool {
 }
 
 /// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.
-pub fn item_of_graph_iri(iri: &str) -> Option<(String, ItemKind, String)> {
+pub fn parse_item_graph_iri(iri: &str) -> Option<(String, ItemKind, String)> {
     let own = iri.strip_prefix(CONFIDENTIAL_GRAPH).or_else(|| iri.strip_prefix(GRAPH))?;
     let mut parts = own.rsplitn(3, '/');
     let (key, kind, project) = (parts.next()?, parts.next()?, parts.next()?);

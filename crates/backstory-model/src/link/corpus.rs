@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::{
     Change, Issue, Link,
-    features::{Features, MAX_NAMES, Touched},
+    features::{Features, MAX_NAMES, SharedName},
 };
 use crate::terms::{TermId, Terms};
 
@@ -112,7 +112,7 @@ impl Corpus {
             }
             let mut features = self.features(change, text, issue, of_issue, words[at]);
             let needed = best.as_ref().map_or(least, |best| best.score.confidence);
-            if features.at_best() < needed {
+            if features.max_confidence() < needed {
                 continue;
             }
             features.semantic = features.semantic.map(|_| nearest(&text.vectors, &of_issue.vectors));
@@ -146,10 +146,10 @@ impl Corpus {
         Features { semantic, words, shared: vec![], touched, took_part, quiet_days: days(last, change.begun_at) }
     }
 
-    fn touched(&self, change: &Change, of_issue: &Text) -> Vec<Touched> {
+    fn touched(&self, change: &Change, of_issue: &Text) -> Vec<SharedName> {
         let names = of_issue.names.iter().filter(|name| change.touched.contains(*name));
-        let mut touched: Vec<Touched> = names
-            .map(|name| Touched {
+        let mut touched: Vec<SharedName> = names
+            .map(|name| SharedName {
                 name: name.clone(),
                 texts: self.named.get(name).copied().unwrap_or(1),
                 of: self.texts(),

@@ -27,7 +27,7 @@ pub struct Features {
     /// The words that count most.
     pub shared: Vec<String>,
     /// Names that the issue mentions and the change touches, the rarest first, at most three.
-    pub touched: Vec<Touched>,
+    pub touched: Vec<SharedName>,
     /// Whether the author commented on the issue before the change was begun.
     pub took_part: bool,
     /// Days between the last word on the issue and the beginning of the change; 0 if it was opened later.
@@ -36,7 +36,7 @@ pub struct Features {
 
 /// A name that an issue mentions and a change touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touched {
+pub struct SharedName {
     /// The name.
     pub name: String,
     /// In how many texts of issues and changes it stands.
@@ -45,7 +45,7 @@ pub struct Touched {
     pub of: u32,
 }
 
-impl Touched {
+impl SharedName {
     /// How rare it is: the logarithm of the share, without its sign.
     fn rarity(&self) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "counts of texts are far below 2^24")]
@@ -98,7 +98,7 @@ impl Features {
     /// How likely the link is.
     pub fn score(&self) -> Score {
         let weights = self.weights();
-        let rarity: f32 = self.touched.iter().take(MAX_NAMES).map(Touched::rarity).sum();
+        let rarity: f32 = self.touched.iter().take(MAX_NAMES).map(SharedName::rarity).sum();
         let alive = (-self.quiet_days.max(0.0) / QUIET).exp();
         let parts = [
             ("semantic", weights.semantic * self.semantic.unwrap_or_default().max(0.0), self.of_meaning()),
@@ -118,7 +118,7 @@ impl Features {
     }
 
     /// The highest confidence that there can be, whatever the vectors say.
-    pub(super) fn at_best(&self) -> f32 {
+    pub(super) fn max_confidence(&self) -> f32 {
         let nearest = Self { semantic: self.semantic.map(|_| 1.0), shared: vec![], ..self.clone() };
         nearest.score().confidence
     }
@@ -183,8 +183,8 @@ mod tests {
 
     use super::*;
 
-    fn touched(name: &str, texts: u32) -> Touched {
-        Touched { name: name.to_owned(), texts, of: 1000 }
+    fn touched(name: &str, texts: u32) -> SharedName {
+        SharedName { name: name.to_owned(), texts, of: 1000 }
     }
 
     fn strong() -> Features {
@@ -257,7 +257,7 @@ mod tests {
 
         #[test]
         fn no_vector_makes_it_likelier_than_at_best(features in some()) {
-            prop_assert!(features.score().confidence <= features.at_best() + 1e-6);
+            prop_assert!(features.score().confidence <= features.max_confidence() + 1e-6);
         }
     }
 }

@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use crate::id::{NodeId, ThreadId};
 
 pub use corpus::{Corpus, MAX_CHANGES, MAX_ISSUES};
-pub use features::{DEFAULT_CONFIDENCE, Features, Part, Score, Touched};
-pub use recovered::{Found, LinkCurvePoint, LinkReport, Recovered};
+pub use features::{DEFAULT_CONFIDENCE, Features, Part, Score, SharedName};
+pub use recovered::{Found, LinkCurvePoint, LinkReport, LinkTrial};
 
 /// A merge request, or a commit that none carried.
 #[derive(Clone, Debug, PartialEq)]

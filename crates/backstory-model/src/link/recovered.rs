@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was recovered for a change whose stated links were hidden.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recovered {
+pub struct LinkTrial {
     /// Whether it closes an issue, as was stated.
     pub closes: bool,
     /// Whether it is linked with an issue, as was stated.
@@ -63,10 +63,10 @@ const STEPS: u8 = 20;
 
 impl LinkReport {
     /// Measures links that have at least the confidence `least`.
-    pub fn of(recovered: &[Recovered], least: f32) -> Self {
-        let count = |of: &dyn Fn(&Recovered) -> bool| recovered.iter().filter(|one| of(one)).count() as u64;
+    pub fn of(recovered: &[LinkTrial], least: f32) -> Self {
+        let count = |of: &dyn Fn(&LinkTrial) -> bool| recovered.iter().filter(|one| of(one)).count() as u64;
         let (linked, closing) = (count(&|one| one.linked), count(&|one| one.closes));
-        let told = |one: &Recovered, least: f32| one.found.filter(|found| found.confidence >= least);
+        let told = |one: &LinkTrial, least: f32| one.found.filter(|found| found.confidence >= least);
         let point = |least: f32| {
             let all = count(&|one| told(one, least).is_some());
             let right = count(&|one| told(one, least).is_some_and(|found| found.linked));
@@ -100,9 +100,9 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn change(linked: bool, closes: bool, confidence: f32, right: bool) -> Recovered {
+    fn change(linked: bool, closes: bool, confidence: f32, right: bool) -> LinkTrial {
         let found = Found { confidence, closes: right && closes, linked: right };
-        Recovered { closes, linked, found: Some(found) }
+        LinkTrial { closes, linked, found: Some(found) }
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             change(true, false, 0.8, true),
             change(false, false, 0.85, false),
             change(true, true, 0.3, true),
-            Recovered { closes: false, linked: false, found: None },
+            LinkTrial { closes: false, linked: false, found: None },
         ];
         let report = LinkReport::of(&recovered, 0.75);
         assert_eq!((report.changes, report.linked, report.closing), (5, 3, 2));

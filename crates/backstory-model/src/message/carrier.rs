@@ -17,7 +17,7 @@ pub struct Carrier {
     /// The request.
     pub request: ThreadId,
     /// What in the message says so.
-    pub pattern: CarrierPattern,
+    pub pattern: MentionPattern,
 }
 
 impl Carrier {
@@ -29,7 +29,7 @@ impl Carrier {
 
 /// What in a message names the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CarrierPattern {
+pub enum MentionPattern {
     /// `See merge request group/project!7`, which GitLab writes.
     SeeMergeRequest,
     /// `Merge pull request #12 from owner/branch`, which GitHub writes.
@@ -44,7 +44,7 @@ pub enum CarrierPattern {
     SubjectSuffix,
 }
 
-impl CarrierPattern {
+impl MentionPattern {
     /// How sure it is, 0 to 1.
     pub fn confidence(self) -> f32 {
         match self {
@@ -91,7 +91,7 @@ static MERGE_BRANCH: LazyLock<Regex> = LazyLock::new(|| {
 /// The requests, surest first, and the branches of a merge commit.
 pub(super) fn find(message: &Message, context: Context<'_>) -> (Vec<Carrier>, Option<MergedBranch>) {
     let mut found: Vec<Carrier> = Vec::new();
-    let mut add = |text: &str, pattern: CarrierPattern| {
+    let mut add = |text: &str, pattern: MentionPattern| {
         for request in requests(text, context) {
             if found.len() < MAX_FINDINGS && !found.iter().any(|carrier| carrier.request == request) {
                 found.push(Carrier { request, pattern });
@@ -101,28 +101,28 @@ pub(super) fn find(message: &Message, context: Context<'_>) -> (Vec<Carrier>, Op
     match context.forge {
         Forge::GitLab => {
             if let Some(captures) = SEE_MERGE_REQUEST.captures_iter(&message.body).last() {
-                add(&captures["ref"], CarrierPattern::SeeMergeRequest);
+                add(&captures["ref"], MentionPattern::SeeMergeRequest);
             }
         }
         Forge::GitHub => {
             if let Some(captures) = MERGE_PULL_REQUEST.captures(&message.subject) {
-                add(&captures["ref"], CarrierPattern::MergePullRequest);
+                add(&captures["ref"], MentionPattern::MergePullRequest);
             }
         }
     }
     for trailer in &message.trailers {
         if TRAILERS.contains(&trailer.key.to_ascii_lowercase().as_str()) {
-            add(trailer.value.trim_matches(['<', '>']), CarrierPattern::Trailer);
+            add(trailer.value.trim_matches(['<', '>']), MentionPattern::Trailer);
         }
     }
     if context.forge == Forge::GitHub {
         if let Some(captures) = MERGE_SCRIPT.captures(&message.subject) {
             let list = captures.name("one").or_else(|| captures.name("list"));
-            add(list.map_or("", |list| list.as_str()), CarrierPattern::MergeScript);
+            add(list.map_or("", |list| list.as_str()), MentionPattern::MergeScript);
         }
         if let Some(captures) = CLOSES_REQUEST.captures_iter(&message.body).last() {
             let number = captures.name("from").or_else(|| captures.name("pr"));
-            add(number.map_or("", |number| number.as_str()), CarrierPattern::ClosesRequest);
+            add(number.map_or("", |number| number.as_str()), MentionPattern::ClosesRequest);
         }
     }
     // The suffix is weak evidence: beside anything surer it is a mention.
@@ -132,7 +132,7 @@ pub(super) fn find(message: &Message, context: Context<'_>) -> (Vec<Carrier>, Op
         let request = requests(&captures["ref"], context).into_iter().next();
         let right_sigil = context.forge == Forge::GitHub || captures["ref"].starts_with('!');
         found.extend(
-            request.filter(|_| right_sigil).map(|request| Carrier { request, pattern: CarrierPattern::SubjectSuffix }),
+            request.filter(|_| right_sigil).map(|request| Carrier { request, pattern: MentionPattern::SubjectSuffix }),
         );
     }
     (found, merged_branch(&message.subject))

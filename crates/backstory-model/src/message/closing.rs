@@ -20,12 +20,12 @@ pub struct Closing {
     /// The issue.
     pub issue: ThreadId,
     /// What the verb says of the change.
-    pub kind: ClosingKind,
+    pub kind: ClosingVerb,
 }
 
 /// What a closing verb says of the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ClosingKind {
+pub enum ClosingVerb {
     /// The issue is done with: close, resolve, implement.
     Closes,
     /// The issue was something wrong: fix.
@@ -65,7 +65,7 @@ pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
         Forge::GitLab => (&GITLAB, Vec::new()),
         Forge::GitHub => (&GITHUB, fenced_code(message)),
     };
-    let mut found: BTreeMap<ThreadId, ClosingKind> = BTreeMap::new();
+    let mut found: BTreeMap<ThreadId, ClosingVerb> = BTreeMap::new();
     for captures in pattern.captures_iter(message).take(MAX_FINDINGS) {
         let (verb, list) = (&captures["verb"], &captures["list"]);
         let start = captures.get(0).map_or(0, |whole| whole.start());
@@ -74,7 +74,7 @@ pub(super) fn find(message: &str, context: Context<'_>) -> Vec<Closing> {
         if before.is_some_and(|range| range.contains(&start)) {
             continue;
         }
-        let kind = if verb.starts_with(['f', 'F']) { ClosingKind::Fixes } else { ClosingKind::Closes };
+        let kind = if verb.starts_with(['f', 'F']) { ClosingVerb::Fixes } else { ClosingVerb::Closes };
         for issue in extract_plain(list, context, Siblings::Named).into_iter().filter_map(|id| closable(id, context)) {
             let entry = found.entry(issue).or_insert(kind);
             *entry = kind.max(*entry);

@@ -19,8 +19,8 @@ mod trailer;
 #[cfg(test)]
 mod tests;
 
-pub use carrier::{Carrier, CarrierPattern, MergedBranch};
-pub use closing::{Closing, ClosingKind};
+pub use carrier::{Carrier, MentionPattern, MergedBranch};
+pub use closing::{Closing, ClosingVerb};
 pub use earlier::{Correction, CorrectionKind, Earlier};
 pub use rationale::{DesignNote, MAX_NOTES, design_notes};
 pub use trailer::Trailer;

@@ -61,7 +61,7 @@ impl Case {
         };
         let mut lines = BTreeSet::new();
         for closing in &found.closes {
-            let verb = if closing.kind == ClosingKind::Fixes { "fixes" } else { "closes" };
+            let verb = if closing.kind == ClosingVerb::Fixes { "fixes" } else { "closes" };
             lines.insert(format!("{verb} {}", closing.issue));
         }
         lines.extend(found.carried_by.iter().map(|carrier| format!("merged {}", carrier.request)));
@@ -129,9 +129,9 @@ fn knows_trailers_as_git_does() {
 fn says_which_pattern_names_the_request() {
     let context = Context { forge: Forge::GitHub, project: "acme/shop", forge_url: "https://github.com" };
     let pattern = |message: &str| read(message, context).carried_by.first().map(|carrier| carrier.pattern);
-    assert_eq!(pattern("Merge pull request #1 from a/b"), Some(CarrierPattern::MergePullRequest));
-    assert_eq!(pattern("Title (#1)"), Some(CarrierPattern::SubjectSuffix));
-    assert_eq!(pattern("Title (#1)\n\nPR-URL: https://github.com/acme/shop/pull/2"), Some(CarrierPattern::Trailer));
+    assert_eq!(pattern("Merge pull request #1 from a/b"), Some(MentionPattern::MergePullRequest));
+    assert_eq!(pattern("Title (#1)"), Some(MentionPattern::SubjectSuffix));
+    assert_eq!(pattern("Title (#1)\n\nPR-URL: https://github.com/acme/shop/pull/2"), Some(MentionPattern::Trailer));
     assert_eq!(pattern("Title #1"), None);
     let branch = read("Merge branch 'fix/a' into 'main'\n\nSee merge request !1", context).merged_branch.unwrap();
     assert_eq!((branch.source.as_str(), branch.target.as_deref()), ("fix/a", Some("main")));

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Chunk, CodeContext, ContextPack, DesignNote, Format, Hashed, ImportantDiff, KeyItem, Provenance, RelatedTest,
+    Chunk, CodeContext, ContextPack, DesignNote, Format, HashedEntry, ImportantDiff, KeyItem, Provenance, RelatedTest,
     Section, TimelineEntry, clip, in_order, render, render::entry, trim::CUT,
 };
 
@@ -131,10 +131,10 @@ impl Entry {
         }
     }
 
-    fn hashed(&self) -> Vec<Hashed> {
+    fn hashed(&self) -> Vec<HashedEntry> {
         match self {
-            Self::KeyItem(of) => vec![Hashed { id: of.reference.clone(), content_hash: of.content_hash.clone() }],
-            Self::Chunk(of) => vec![Hashed { id: of.document.clone(), content_hash: of.content_hash.clone() }],
+            Self::KeyItem(of) => vec![HashedEntry { id: of.reference.clone(), content_hash: of.content_hash.clone() }],
+            Self::Chunk(of) => vec![HashedEntry { id: of.document.clone(), content_hash: of.content_hash.clone() }],
             _ => vec![],
         }
     }
@@ -338,7 +338,7 @@ impl Offer {
                 text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
             }
             if let Entry::Chunk(chunk) = &self.entry {
-                let hashed = Hashed { id: chunk.chunk_id.clone(), content_hash: chunk.chunk_id.clone() };
+                let hashed = HashedEntry { id: chunk.chunk_id.clone(), content_hash: chunk.chunk_id.clone() };
                 text.push_str(&serde_json::to_string(&hashed).unwrap_or_default());
             }
         }
@@ -378,7 +378,7 @@ fn assemble(
     }
     pack.timeline.sort_by(|a, b| a.date.cmp(&b.date));
     pack.retrieved.sort_by(in_order);
-    let chunk = |of: &Chunk| Hashed { id: of.chunk_id.clone(), content_hash: of.reference().text_hash };
+    let chunk = |of: &Chunk| HashedEntry { id: of.chunk_id.clone(), content_hash: of.reference().text_hash };
     pack.manifest.chunks = pack.retrieved.iter().map(chunk).collect();
     pack.manifest.items.retain(|item| !item.content_hash.is_empty());
     pack.manifest.items.sort();

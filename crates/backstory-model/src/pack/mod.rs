@@ -315,7 +315,7 @@ impl Provenance {
 
 /// An item or chunk by its id and what it says by its hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Hashed {
+pub struct HashedEntry {
     /// Reference of the item, or id of the chunk.
     pub id: String,
     /// SHA-256 of its text.
@@ -349,9 +349,9 @@ pub struct Manifest {
     /// What each part of the score weighs.
     pub weights: BTreeMap<String, f64>,
     /// The items that were read.
-    pub items: Vec<Hashed>,
+    pub items: Vec<HashedEntry>,
     /// The chunks that are in the pack; the hash is that of their text.
-    pub chunks: Vec<Hashed>,
+    pub chunks: Vec<HashedEntry>,
     /// Entries of each section.
     pub counts: BTreeMap<Section, usize>,
     /// Whether all of it is printed with the pack; where it would take too much room its id stands for it.

@@ -11,7 +11,7 @@ use backstory_engine::model::{
     document::lines_url,
     entity::Item,
     id::NodeId,
-    repository::{CommitRecord, HeadFile, InRepository, Record},
+    repository::{CommitRecord, HeadFile, Record, RepositoryRecord},
 };
 
 pub(crate) use self::{
@@ -27,7 +27,11 @@ use super::{
 };
 
 /// What the ledger has of a repository under a node; `None` if it has nothing.
-async fn record<T>(ctx: &Context<'_>, id: NodeId, read: impl FnOnce(&InRepository) -> Option<T>) -> Result<Option<T>> {
+async fn record<T>(
+    ctx: &Context<'_>,
+    id: NodeId,
+    read: impl FnOnce(&RepositoryRecord) -> Option<T>,
+) -> Result<Option<T>> {
     Ok(match loaders::item(ctx, id).await?.as_deref() {
         Some(Item::Repository(of)) => read(of),
         _ => None,
@@ -37,7 +41,7 @@ async fn record<T>(ctx: &Context<'_>, id: NodeId, read: impl FnOnce(&InRepositor
 async fn commit_record<T>(
     ctx: &Context<'_>,
     id: NodeId,
-    read: impl FnOnce(&InRepository, &CommitRecord) -> T,
+    read: impl FnOnce(&RepositoryRecord, &CommitRecord) -> T,
 ) -> Result<Option<T>> {
     record(ctx, id, |of| match &of.record {
         Record::Commit(record) => Some(read(of, record)),
@@ -50,7 +54,7 @@ async fn file_record<T>(
     ctx: &Context<'_>,
     project: &str,
     path: &str,
-    read: impl FnOnce(&InRepository, &HeadFile) -> T,
+    read: impl FnOnce(&RepositoryRecord, &HeadFile) -> T,
 ) -> Result<Option<T>> {
     record(ctx, NodeId::file(project, path), |of| match &of.record {
         Record::File(file) => Some(read(of, file)),
@@ -152,7 +156,8 @@ impl File {
 
     /// Its page at the forge; null if there is none.
     async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        let url = |of: &InRepository, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
+        let url =
+            |of: &RepositoryRecord, file: &HeadFile| lines_url(of.context(), revision(of), file.path.as_str(), None);
         Ok(file_record(ctx, &self.project, &self.path, url).await?.and_then(some_url))
     }
 
@@ -168,7 +173,7 @@ impl File {
 }
 
 /// What a page at the forge shows the files of.
-fn revision(of: &InRepository) -> &str {
+fn revision(of: &RepositoryRecord) -> &str {
     of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str())
 }
 

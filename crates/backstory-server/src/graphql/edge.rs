@@ -5,7 +5,7 @@ use async_graphql::{
     connection::{Connection, ConnectionNameType, Edge as PageEdge, EdgeNameType},
 };
 use backstory_engine::{
-    graph::{Direction, EdgeEnd, InferredLink},
+    graph::{AdjacentEdge, Direction, InferredLink},
     model::{edge::Edge, id::NodeId},
 };
 
@@ -88,7 +88,7 @@ pub(super) async fn page(
     let from_here = direction == EdgeDirection::Out;
     let inferred =
         inferred.iter().filter(|link| (link.from == *id) == from_here).map(|link| (link.end(id), Some(link)));
-    let mut ends: Vec<(EdgeEnd, Option<&InferredLink>)> =
+    let mut ends: Vec<(AdjacentEdge, Option<&InferredLink>)> =
         all.iter().map(|end| (end.clone(), None)).chain(inferred).collect();
     ends.retain(|(end, _)| wanted.as_ref().is_none_or(|wanted| wanted.contains(&end.edge)));
     ends.sort_by(|a, b| a.0.cmp(&b.0));
@@ -107,11 +107,11 @@ pub(super) async fn ends(ctx: &Context<'_>, id: &NodeId, direction: Direction, e
     Ok(edges.iter().map(|end| end.other.clone()).collect())
 }
 
-fn encode(end: &EdgeEnd) -> String {
+fn encode(end: &AdjacentEdge) -> String {
     format!("{} {}", end.edge.name(), end.other)
 }
 
-fn decode(cursor: &str) -> Option<EdgeEnd> {
+fn decode(cursor: &str) -> Option<AdjacentEdge> {
     let (name, other) = cursor.split_once(' ')?;
-    Some(EdgeEnd { edge: Edge::from_name(name)?, other: other.parse().ok()? })
+    Some(AdjacentEdge { edge: Edge::from_name(name)?, other: other.parse().ok()? })
 }

@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
     eval::{self, DEFAULT_DEPTH, EvaluationRequest, MAX_ASKED},
     model::{
-        eval::{self as model, Leg},
+        eval::{self as model, Retriever},
         link::{LinkCurvePoint, LinkReport},
     },
 };
@@ -181,9 +181,12 @@ pub(crate) struct EvaluatedResult {
 
 impl From<eval::Evaluated> for EvaluatedQuestion {
     fn from(evaluated: eval::Evaluated) -> Self {
-        let result =
-            |ranked: model::Ranked| EvaluatedResult { id: ranked.id.into(), title: ranked.title, score: ranked.score };
-        let leg = |(leg, answer): (Leg, model::Answer)| EvaluatedLeg {
+        let result = |ranked: model::RankedResult| EvaluatedResult {
+            id: ranked.id.into(),
+            title: ranked.title,
+            score: ranked.score,
+        };
+        let leg = |(leg, answer): (Retriever, model::Answer)| EvaluatedLeg {
             leg: leg.into(),
             ranks: answer.ranks,
             results: answer.results.into_iter().map(result).collect(),
@@ -199,7 +202,7 @@ impl From<eval::Evaluated> for EvaluatedQuestion {
 
 /// Complexity of asking so many questions of which each costs `each` to tell: several searches a question.
 pub(super) fn cost(questions: usize, each: usize) -> usize {
-    questions.min(MAX_ASKED + 1) * (Leg::ALL.len() * QUERY + each)
+    questions.min(MAX_ASKED + 1) * (Retriever::ALL.len() * QUERY + each)
 }
 
 /// Asks the questions.
@@ -213,7 +216,7 @@ pub(super) async fn evaluate(
     let request = EvaluationRequest {
         project,
         questions: questions.into_iter().map(Into::into).collect(),
-        legs: legs.map_or_else(|| Leg::ALL.to_vec(), |legs| legs.into_iter().map(Into::into).collect()),
+        legs: legs.map_or_else(|| Retriever::ALL.to_vec(), |legs| legs.into_iter().map(Into::into).collect()),
         // The engine says what is wrong with a depth; one below zero is as wrong as zero.
         depth: depth.map_or(DEFAULT_DEPTH, |depth| usize::try_from(depth).unwrap_or(0)),
     };

@@ -16,7 +16,7 @@ use async_graphql::{
 use backstory_engine::{
     Engine,
     error::{Error, Result as EngineResult},
-    graph::{Direction, EdgeEnd, InferredLink},
+    graph::{AdjacentEdge, Direction, InferredLink},
     model::{
         edge::Edge,
         entity::{Discussion, Item, ItemKind, Person},
@@ -158,7 +158,7 @@ impl Loader<ThreadId> for Reader {
 }
 
 impl Loader<EdgesKey> for Reader {
-    type Value = Arc<[EdgeEnd]>;
+    type Value = Arc<[AdjacentEdge]>;
     type Error = Error;
 
     async fn load(&self, keys: &[EdgesKey]) -> Result<HashMap<EdgesKey, Self::Value>, Error> {
@@ -251,7 +251,7 @@ pub(super) async fn edges(
     id: NodeId,
     direction: Direction,
     only: Option<Edge>,
-) -> Result<Arc<[EdgeEnd]>> {
+) -> Result<Arc<[AdjacentEdge]>> {
     Ok(loaders(ctx)?.load_one(EdgesKey(id, direction, only)).await?.unwrap_or_default())
 }
 

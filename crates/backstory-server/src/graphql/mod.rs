@@ -43,7 +43,7 @@ mod written;
 use std::sync::Arc;
 
 use async_graphql::SDLExportOptions;
-use backstory_engine::{Engine, model::sight::Sight};
+use backstory_engine::{Engine, model::sight::Visibility};
 
 pub use limits::Limits;
 pub(crate) use limits::MAX_BODY;
@@ -81,7 +81,7 @@ impl Schemas {
     pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
         let queue = Arc::<Queue>::default();
         let seeing = |sight| schema(engine.seeing(sight), limits, queue.clone());
-        Self { open: seeing(Sight::Open), whole: seeing(Sight::Confidential), limits, queue }
+        Self { open: seeing(Visibility::Open), whole: seeing(Visibility::Confidential), limits, queue }
     }
 
     /// What one operation may take.
@@ -95,10 +95,10 @@ impl Schemas {
     }
 
     /// The API for those who see so much.
-    pub(crate) fn seeing(&self, sight: Sight) -> &Schema {
+    pub(crate) fn seeing(&self, sight: Visibility) -> &Schema {
         match sight {
-            Sight::Open => &self.open,
-            Sight::Confidential => &self.whole,
+            Visibility::Open => &self.open,
+            Visibility::Confidential => &self.whole,
         }
     }
 }

@@ -153,7 +153,7 @@ pub(crate) enum RankingProfile {
 
 /// A way of finding what answers a question.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "model::eval::Leg")]
+#[graphql(remote = "model::eval::Retriever")]
 pub(crate) enum SearchLeg {
     /// Search as users have it.
     Fused,

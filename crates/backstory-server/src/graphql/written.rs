@@ -5,7 +5,7 @@ use backstory_engine::{
     enrich::{self, EnrichRequest},
     model::{
         id::{NodeId, ThreadId},
-        written::{self, WrittenKind},
+        written::{self, GeneratedKind},
     },
 };
 
@@ -13,7 +13,7 @@ use super::{answer::Provenance, edge::hundredths, loaders, names::ChangeType, pa
 
 /// What a language model can be asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "WrittenKind")]
+#[graphql(remote = "GeneratedKind")]
 pub(crate) enum Enrichment {
     /// The type of the change that each commit is.
     Classification,
@@ -76,8 +76,8 @@ pub(crate) struct ModelNote {
     evidence: Vec<ID>,
 }
 
-impl From<enrich::NotesByModel> for ModelNotes {
-    fn from(of: enrich::NotesByModel) -> Self {
+impl From<enrich::ThreadNotes> for ModelNotes {
+    fn from(of: enrich::ThreadNotes) -> Self {
         Self {
             about: of.about.to_string().into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),
@@ -88,8 +88,8 @@ impl From<enrich::NotesByModel> for ModelNotes {
     }
 }
 
-impl From<written::WrittenNote> for ModelNote {
-    fn from(note: written::WrittenNote) -> Self {
+impl From<written::GeneratedNote> for ModelNote {
+    fn from(note: written::GeneratedNote) -> Self {
         Self {
             aspect: note.aspect.into(),
             text: note.text,

@@ -16,7 +16,7 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::sight::Sight,
+    model::sight::Visibility,
     use_case::Scope,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -26,7 +26,7 @@ use super::{
     App, Refusal,
     connections::Connection,
     page, socket,
-    throttle::{Denied, Throttle},
+    throttle::{AuthDenied, AuthThrottle},
 };
 
 /// Fewest characters of a token: a shorter one can be guessed.
@@ -39,7 +39,7 @@ pub struct Token {
     /// The text.
     pub secret: SecretString,
     /// What it shows.
-    pub sight: Sight,
+    pub sight: Visibility,
 }
 
 /// What the server asks of those who use it.
@@ -55,13 +55,13 @@ pub struct Access {
 /// What somebody may see and do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
-    pub(super) sight: Sight,
+    pub(super) sight: Visibility,
     pub(super) scope: Scope,
 }
 
 impl Grant {
     /// Of whoever shows nothing and need not.
-    const OPEN: Self = Self { sight: Sight::Open, scope: Scope::Read };
+    const OPEN: Self = Self { sight: Visibility::Open, scope: Scope::Read };
 }
 
 /// What a request showed.
@@ -89,7 +89,7 @@ pub(super) struct Rules {
     tokens: Vec<Token>,
     /// Whether a token must be shown.
     wants_token: bool,
-    throttle: Throttle,
+    throttle: AuthThrottle,
 }
 
 impl Rules {
@@ -106,19 +106,19 @@ impl Rules {
                 ),
             ));
         }
-        tokens.push(Token { secret: own, sight: Sight::Confidential });
+        tokens.push(Token { secret: own, sight: Visibility::Confidential });
         if tokens.iter().any(|token| token.secret.expose_secret().chars().count() < MIN_TOKEN) {
             let message = format!("a token of the server has fewer than {MIN_TOKEN} characters; {MAKE_TOKEN}");
             return Err(Error::new(ErrorKind::Configuration, message));
         }
-        Ok(Self { tokens, wants_token, throttle: Throttle::default() })
+        Ok(Self { tokens, wants_token, throttle: AuthThrottle::default() })
     }
 
     /// What a text grants that an address showed as a token. All tokens are compared, in the same time.
     ///
     /// # Errors
     /// It is none, or the address showed too many that are none.
-    pub(super) fn grant_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Grant, Denied> {
+    pub(super) fn grant_of(&self, shown: &str, caller: IpAddr) -> std::result::Result<Grant, AuthDenied> {
         let is = |token: &Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
         let same: Vec<usize> =
             self.tokens.iter().enumerate().filter(|(_, token)| is(token)).map(|(number, _)| number).collect();
@@ -126,7 +126,7 @@ impl Rules {
         // The server's own secret cannot be guessed, and wrong tokens of others must not keep out who owns the data.
         let own = self.tokens.len() - 1;
         let number = if best == Some(own) { own } else { self.throttle.judge(caller, best)? };
-        let sight = self.tokens.get(number).map(|token| token.sight).ok_or(Denied::Wrong)?;
+        let sight = self.tokens.get(number).map(|token| token.sight).ok_or(AuthDenied::Wrong)?;
         Ok(Grant { sight, scope: if number == own { Scope::Admin } else { Scope::Read } })
     }
 
@@ -134,7 +134,7 @@ impl Rules {
     pub(super) fn wrong_secret(&self, caller: IpAddr) -> Refusal {
         let message = "the webhook does not show the secret of a forge that is configured";
         match self.throttle.judge(caller, None) {
-            Err(Denied::TooMany(wait)) => too_many(wait),
+            Err(AuthDenied::TooMany(wait)) => too_many(wait),
             _ => Refusal::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message),
         }
     }
@@ -148,7 +148,7 @@ impl Rules {
         }
         match shown.map(|shown| self.grant_of(shown, caller(request))) {
             Some(Ok(grant)) => Ok(Auth::Granted(grant)),
-            Some(Err(Denied::TooMany(wait))) => Err(too_many(wait)),
+            Some(Err(AuthDenied::TooMany(wait))) => Err(too_many(wait)),
             // A browser cannot set headers of a WebSocket.
             None if request.uri().path() == socket::PATH => Ok(Auth::Deferred),
             // The query page holds no data; it asks for that with the token that is typed into it.

@@ -64,7 +64,7 @@ async fn answer<U: UseCase>(
     let _answering = (U::WEIGHT != Weight::Long).then(|| engine.embedder().answering());
     let time = app.schemas.limits().time_of(U::WEIGHT);
     let answer = tokio::time::timeout(time, request.run(&engine)).await.unwrap_or_else(|_| Err(too_long(time)));
-    app.engine.mend_soon();
+    app.engine.repair_in_background();
     Ok(Json(answer?))
 }
 

@@ -12,7 +12,7 @@ use crate::error_table;
 
 /// Room for the bodies of requests of one sort.
 #[derive(Clone, Debug)]
-pub(super) struct Bodies {
+pub(super) struct BodyReader {
     /// Bytes that may still be held.
     room: Arc<Semaphore>,
     limit: usize,
@@ -25,7 +25,7 @@ pub(super) struct Received {
     _room: OwnedSemaphorePermit,
 }
 
-impl Bodies {
+impl BodyReader {
     /// Bodies of at most `limit` bytes, each of which has so much time from its first byte to its last, and `all` bytes of
     /// which are held at a time.
     pub(super) fn new(limit: usize, time: Duration, all: usize) -> Self {

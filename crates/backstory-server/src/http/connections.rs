@@ -118,9 +118,9 @@ impl Connection {
     }
 
     /// Keeps the connection from giving way while something is done for it.
-    pub(super) fn working(self: &Arc<Self>) -> Working {
+    pub(super) fn working(self: &Arc<Self>) -> InUseGuard {
         self.activity().working += 1;
-        Working(self.clone())
+        InUseGuard(self.clone())
     }
 
     /// Something was read, or there was nothing to be read.
@@ -154,9 +154,9 @@ impl Connection {
 }
 
 /// Something that is done for a connection.
-pub(super) struct Working(Arc<Connection>);
+pub(super) struct InUseGuard(Arc<Connection>);
 
-impl Drop for Working {
+impl Drop for InUseGuard {
     fn drop(&mut self) {
         let mut activity = self.0.activity();
         activity.working -= 1;

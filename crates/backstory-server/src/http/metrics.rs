@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use backstory_engine::vitals::Vitals;
+use backstory_engine::vitals::StoreMetrics;
 use jiff::Timestamp;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -78,7 +78,7 @@ pub(super) async fn answer(State(app): State<App>, Extension(auth): Extension<Au
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 
-fn text(requests: &Requests, vitals: &Vitals, now: Timestamp) -> Result<String, fmt::Error> {
+fn text(requests: &Requests, vitals: &StoreMetrics, now: Timestamp) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("backstory");
     registry.register_with_unit("http_request_duration", "Time to answer requests", Unit::Seconds, requests.0.clone());
     let gauge = |registry: &mut Registry, name: &str, help: &str, value: u64| {

@@ -36,7 +36,7 @@ const ASSETS: [Asset; 5] = [
     asset!("graphiql.min.css", "text/css; charset=utf-8"),
 ];
 
-const SAFE: [(HeaderName, &str); 3] = [
+const GRACE_PERIOD: [(HeaderName, &str); 3] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -51,13 +51,13 @@ pub(super) fn is_part(request: &Request) -> bool {
 
 /// The page.
 pub(super) async fn graphiql() -> Response {
-    (SAFE, Html(PAGE)).into_response()
+    (GRACE_PERIOD, Html(PAGE)).into_response()
 }
 
 /// A file of the page.
 pub(super) async fn asset(Path(file): Path<String>) -> Response {
     match ASSETS.iter().find(|asset| asset.name == file) {
-        Some(asset) => (SAFE, [(header::CONTENT_TYPE, asset.media_type)], asset.content).into_response(),
+        Some(asset) => (GRACE_PERIOD, [(header::CONTENT_TYPE, asset.media_type)], asset.content).into_response(),
         None => Refusal::new(StatusCode::NOT_FOUND, "NOT_FOUND", "the query page has no such file").into_response(),
     }
 }

@@ -13,7 +13,7 @@ use axum::{
     extract::{State, WebSocketUpgrade, ws::WebSocket},
     response::Response,
 };
-use backstory_engine::{error::ErrorKind, model::sight::Sight};
+use backstory_engine::{error::ErrorKind, model::sight::Visibility};
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use super::{
     App, Refusal,
     access::{self, Auth, Grant, Rules},
-    connections::{Connection, Working},
+    connections::{Connection, InUseGuard},
     until,
 };
 use crate::{
@@ -148,7 +148,7 @@ struct Opened {
     auth: Auth,
     place: Place,
     caller: IpAddr,
-    working: Working,
+    working: InUseGuard,
 }
 
 async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, gives_way: Option<oneshot::Receiver<()>>) {
@@ -195,7 +195,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
 }
 
 /// What a connection may see that begins with this message.
-fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, auth: Auth) -> async_graphql::Result<Sight> {
+fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, auth: Auth) -> async_graphql::Result<Visibility> {
     let token = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
     let told = token.and_then(access::parse_bearer).and_then(|token| rules.grant_of(token, caller).ok());
     match (told, auth) {
@@ -216,7 +216,7 @@ struct Sighted(Schemas);
 impl Executor for Sighted {
     /// Nobody has begun a connection here, so nobody sees more than all do.
     async fn execute(&self, request: Request) -> async_graphql::Response {
-        self.0.seeing(Sight::Open).execute(request).await
+        self.0.seeing(Visibility::Open).execute(request).await
     }
 
     fn execute_stream(
@@ -224,7 +224,7 @@ impl Executor for Sighted {
         request: Request,
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, async_graphql::Response> {
-        let sight = of_session::<Sight>(session.as_deref()).copied().unwrap_or(Sight::Open);
+        let sight = of_session::<Visibility>(session.as_deref()).copied().unwrap_or(Visibility::Open);
         let room =
             of_session::<Operations>(session.as_deref()).and_then(|room| room.0.clone().try_acquire_owned().ok());
         let Some(room) = room else {

@@ -17,7 +17,7 @@ const MAX_CALLERS: usize = 4096;
 
 /// The addresses that showed wrong tokens.
 #[derive(Debug, Default)]
-pub(super) struct Throttle(Mutex<HashMap<IpAddr, Caller>>);
+pub(super) struct AuthThrottle(Mutex<HashMap<IpAddr, Caller>>);
 
 #[derive(Debug)]
 struct Caller {
@@ -31,7 +31,7 @@ struct Caller {
 
 /// Why a token does not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Denied {
+pub(super) enum AuthDenied {
     /// It is none.
     Wrong,
     /// Too many were wrong: this one was not looked at, and the next will be after that time.
@@ -47,12 +47,12 @@ impl Caller {
     }
 }
 
-impl Throttle {
+impl AuthThrottle {
     /// Judges what an address showed: the number of the right token that it is, or none.
     ///
     /// # Errors
     /// It is wrong, or the address showed too many wrong ones to be told.
-    pub(super) fn judge(&self, address: IpAddr, token: Option<usize>) -> Result<usize, Denied> {
+    pub(super) fn judge(&self, address: IpAddr, token: Option<usize>) -> Result<usize, AuthDenied> {
         let now = Instant::now();
         let mut callers = self.0.lock();
         if callers.len() >= MAX_CALLERS && !callers.contains_key(&address) {
@@ -66,12 +66,12 @@ impl Throttle {
                 caller.right.insert(token);
                 Ok(token)
             }
-            _ if caller.wrong >= BURST => Err(Denied::TooMany(
+            _ if caller.wrong >= BURST => Err(AuthDenied::TooMany(
                 ANOTHER.saturating_sub(now.duration_since(caller.since)).max(Duration::from_secs(1)),
             )),
             _ => {
                 caller.wrong += 1;
-                Err(Denied::Wrong)
+                Err(AuthDenied::Wrong)
             }
         }
     }

@@ -16,7 +16,7 @@ use backstory_engine::{
 };
 use serde_json::{Value, json};
 
-use super::{App, Refusal, bodies::Bodies, connections::Connection};
+use super::{App, Refusal, bodies::BodyReader, connections::Connection};
 
 /// How long a payload may take to arrive.
 const TIME: Duration = Duration::from_secs(30);
@@ -24,8 +24,8 @@ const TIME: Duration = Duration::from_secs(30);
 const PAYLOADS: usize = 3 * MAX_PAYLOAD;
 
 /// Room for payloads.
-pub(super) fn bodies() -> Bodies {
-    Bodies::new(MAX_PAYLOAD, TIME, PAYLOADS)
+pub(super) fn bodies() -> BodyReader {
+    BodyReader::new(MAX_PAYLOAD, TIME, PAYLOADS)
 }
 
 /// From a GitLab.

@@ -50,7 +50,7 @@ impl<'t> Walk<'_, 't> {
                 return false;
             }
             if matches!(text, "include" | "extend" | "prepend") && receiver.is_none() {
-                self.mixed_in(node);
+                self.include_mixin(node);
                 return false;
             }
             if let Some(role) = block_of_tests(text).filter(|_| node.child_by_field_name("block").is_some())

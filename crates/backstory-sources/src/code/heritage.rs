@@ -1,6 +1,6 @@
 //! Supertypes: what types extend, implement or embed.
 
-use backstory_model::code::{Heritage, HeritageKind, Language};
+use backstory_model::code::{Language, Supertype, SupertypeKind};
 use tree_sitter::Node;
 
 use super::{
@@ -14,7 +14,7 @@ const MAX_BASES: usize = 64;
 
 impl<'t> Walk<'_, 't> {
     /// Names in a clause such as `extends A, B`.
-    pub(super) fn bases(&mut self, node: Node<'t>, kind: HeritageKind) {
+    pub(super) fn bases(&mut self, node: Node<'t>, kind: SupertypeKind) {
         let Some(entity) = self.entity() else { return };
         if self.place() != Place::Type {
             return;
@@ -24,7 +24,7 @@ impl<'t> Walk<'_, 't> {
         for name in names(self.text(node)) {
             // C# writes both in one list; interfaces are told by their name.
             let is_interface = csharp && name.starts_with('I') && name[1..].starts_with(|c: char| c.is_uppercase());
-            let kind = if is_interface { HeritageKind::Implements } else { kind };
+            let kind = if is_interface { SupertypeKind::Implements } else { kind };
             self.based(Some(entity), kind, name, row);
         }
     }
@@ -39,7 +39,7 @@ impl<'t> Walk<'_, 't> {
         let separated = if self.spec.language == Language::Rust { text.replace('+', ",") } else { text.to_owned() };
         for name in names(&separated) {
             if !name.contains(['=', '\'', '?']) {
-                self.based(Some(entity), HeritageKind::Extends, name, row);
+                self.based(Some(entity), SupertypeKind::Extends, name, row);
             }
         }
     }
@@ -55,11 +55,11 @@ impl<'t> Walk<'_, 't> {
             return;
         }
         let (entity, row) = (self.entity(), node.start_position().row);
-        self.based(entity, HeritageKind::Extends, base_name(text), row);
+        self.based(entity, SupertypeKind::Extends, base_name(text), row);
     }
 
     /// `include Name` in a Ruby class.
-    pub(super) fn mixed_in(&mut self, node: Node<'t>) {
+    pub(super) fn include_mixin(&mut self, node: Node<'t>) {
         let Some(arguments) = node.child_by_field_name("arguments") else { return };
         let (entity, row) = (self.entity(), node.start_position().row);
         if self.place() == Place::Local || entity.is_none() {
@@ -67,27 +67,27 @@ impl<'t> Walk<'_, 't> {
         }
         for name in names(self.text(arguments)) {
             if name.starts_with(|first: char| first.is_uppercase()) {
-                self.based(entity, HeritageKind::Extends, name, row);
+                self.based(entity, SupertypeKind::Extends, name, row);
             }
         }
     }
 
     /// The trait of an `impl`.
     pub(super) fn implemented(&mut self, node: Node<'t>, subject: &str) {
-        self.add_heritage(Heritage {
+        self.add_heritage(Supertype {
             entity: None,
             subject: subject.to_owned(),
-            kind: HeritageKind::Implements,
+            kind: SupertypeKind::Implements,
             name: base_name(self.text(node)),
             line: line(node.start_position().row),
         });
     }
 
-    fn based(&mut self, entity: Option<u32>, kind: HeritageKind, name: String, row: usize) {
+    fn based(&mut self, entity: Option<u32>, kind: SupertypeKind, name: String, row: usize) {
         let subject =
             entity.and_then(|entity| self.out.entities.get(entity as usize)).map(|entity| entity.name.clone());
         let Some(subject) = subject.filter(|_| !name.is_empty()) else { return };
-        self.add_heritage(Heritage { entity, subject, kind, name, line: line(row) });
+        self.add_heritage(Supertype { entity, subject, kind, name, line: line(row) });
     }
 }
 

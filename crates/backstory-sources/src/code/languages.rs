@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use backstory_model::code::{EntityKind, HeritageKind, Language};
+use backstory_model::code::{EntityKind, Language, SupertypeKind};
 use tree_sitter::Language as Grammar;
 
 mod bash;
@@ -45,7 +45,7 @@ pub(super) enum Role {
     /// An import.
     Import,
     /// Names of types that the enclosing definition builds on.
-    Base(HeritageKind),
+    Base(SupertypeKind),
     /// The name of a type that the enclosing type embeds, if no name of a field is with it.
     Embed,
 }

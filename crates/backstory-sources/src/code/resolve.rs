@@ -4,7 +4,7 @@ mod index;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_model::code::{Call, CodeAnalysis, EntityKind, FileAnalysis, Heritage, HeritageKind, Import, Language};
+use backstory_model::code::{Call, CodeAnalysis, EntityKind, FileAnalysis, Import, Language, Supertype, SupertypeKind};
 
 use self::index::{File, Tree};
 use super::{calls::EXPRESSION, candidates};
@@ -254,15 +254,15 @@ impl<'t, 'a> View<'t, 'a> {
         (to != from).then_some(Link { kind: LinkKind::Calls, from, to, confidence, line: call.line })
     }
 
-    fn heritage(&self, heritage: &Heritage) -> Option<Link> {
+    fn heritage(&self, heritage: &Supertype) -> Option<Link> {
         let name = heritage.name.rsplit([':', '.', '\\']).next()?;
         let qualifier = heritage.name.strip_suffix(name).map(|rest| rest.trim_end_matches([':', '.', '\\']));
         let wanted = Wanted { name, qualifier: qualifier.filter(|rest| !rest.is_empty()), what: What::Type };
         let from = End { file: self.file.number, entity: Some(heritage.entity?) };
         let (to, confidence) = self.find(&wanted, from)?;
         let kind = match heritage.kind {
-            HeritageKind::Extends => LinkKind::Extends,
-            HeritageKind::Implements => LinkKind::Implements,
+            SupertypeKind::Extends => LinkKind::Extends,
+            SupertypeKind::Implements => LinkKind::Implements,
         };
         (to != from).then_some(Link { kind, from, to, confidence, line: heritage.line })
     }
@@ -340,8 +340,9 @@ impl<'t, 'a> View<'t, 'a> {
     /// Whether the definition can be meant.
     fn fits(&self, end: End, wanted: &Wanted<'_>) -> bool {
         let Some(entity) = self.tree.entity(end) else { return false };
-        let kin =
-            self.tree.files[end.file as usize].code.is_some_and(|code| code.language.is_kin_of(self.code.language));
+        let kin = self.tree.files[end.file as usize]
+            .code
+            .is_some_and(|code| code.language.interoperates_with(self.code.language));
         let method = entity.kind == EntityKind::Method;
         kin && match wanted.what {
             What::Type => entity.kind.is_type(),

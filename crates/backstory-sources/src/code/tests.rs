@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn nothing_panics_and_ranges_hold(pieces in prop::collection::vec(piece(), 0..60), which in 0..Language::ALL.len()) {
         let source = pieces.concat();
-        let analysis = analyse_as(FileKind::Code(Language::ALL[which]), "src/a", source.as_bytes());
+        let analysis = analyze_as(FileKind::Code(Language::ALL[which]), "src/a", source.as_bytes());
         let code = analysis.code().unwrap();
         let mut names = std::collections::HashSet::new();
         for entity in &code.entities {
@@ -156,12 +156,12 @@ proptest! {
             prop_assert!(names.insert(entity.qualified_name.clone()), "{} twice", entity.qualified_name);
             prop_assert!(entity.parent.is_none_or(|parent| (parent as usize) < code.entities.len()));
         }
-        prop_assert_eq!(&analyse_as(FileKind::Code(Language::ALL[which]), "src/a", source.as_bytes()), &analysis);
+        prop_assert_eq!(&analyze_as(FileKind::Code(Language::ALL[which]), "src/a", source.as_bytes()), &analysis);
     }
 
     #[test]
     fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0..Language::ALL.len()) {
-        let analysis = analyse_as(FileKind::Code(Language::ALL[which]), "a", &bytes);
+        let analysis = analyze_as(FileKind::Code(Language::ALL[which]), "a", &bytes);
         prop_assert!(analysis.code().is_some());
         select("a.c", &bytes, Limits::default());
     }

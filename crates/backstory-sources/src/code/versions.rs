@@ -26,7 +26,7 @@ impl Version {
 }
 
 /// Parses what changed since another version; `None` if that does not pay or cannot be relied on.
-pub(super) fn parse_again(parser: &mut Parser, language: Language, before: Version, source: &str) -> Option<Tree> {
+pub(super) fn reparse(parser: &mut Parser, language: Language, before: Version, source: &str) -> Option<Tree> {
     if before.language != language {
         return None;
     }

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
 };
 
-use backstory_model::code::{Call, CodeAnalysis, Entity, EntityKind, Heritage, Import, Language, Lines, TestRole};
+use backstory_model::code::{Call, CodeAnalysis, Entity, EntityKind, Import, Language, Lines, Supertype, TestRole};
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
@@ -469,7 +469,7 @@ impl<'s, 't> Walk<'s, 't> {
         }
     }
 
-    pub(super) fn add_heritage(&mut self, heritage: Heritage) {
+    pub(super) fn add_heritage(&mut self, heritage: Supertype) {
         if self.out.heritage.len() < MAX_IMPORTS {
             self.out.heritage.push(heritage);
         } else {
@@ -515,6 +515,6 @@ pub(super) fn lines(first: usize, last: usize) -> Lines {
 }
 
 /// Whether it is a test or holds some.
-pub(super) fn is_of_tests(role: TestRole) -> bool {
+pub(super) fn is_test_code(role: TestRole) -> bool {
     role != TestRole::None
 }

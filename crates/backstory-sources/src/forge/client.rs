@@ -57,7 +57,7 @@ impl List {
 }
 
 /// What a token of the forge must be able to do, as in "a token with the scope read_api".
-pub fn token_wanted(forge: Forge) -> &'static str {
+pub fn required_token(forge: Forge) -> &'static str {
     match forge {
         Forge::GitLab => gitlab::CONVENTIONS.token,
         Forge::GitHub => github::CONVENTIONS.token,

@@ -25,7 +25,7 @@ use super::{
     DEFAULT_RETRIES, ForgeError, MAX_PARSED_RESPONSE, MAX_RESPONSE_BODY, MAX_SYNC_BYTES, RequestMetrics, Settings,
     json::{self, JsonError},
     limiter::Limiter,
-    network::{self, Lookup, Network, PublicOnly},
+    network::{self, Lookup, Network, PublicOnlyResolver},
 };
 use crate::{
     git::address::AddressError,
@@ -200,7 +200,7 @@ impl Http {
         settings.network.check(&base).map_err(|error| refused_address(&error))?;
         let mut builder = client_builder(&base, timeouts, headers);
         if let Network::Public(allowed) = &settings.network {
-            let resolver = PublicOnly::new(allowed.clone(), lookup);
+            let resolver = PublicOnlyResolver::new(allowed.clone(), lookup);
             // A proxy would look the host up itself.
             builder = builder.no_proxy().dns_resolver(Arc::new(resolver));
         }

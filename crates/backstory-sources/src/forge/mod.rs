@@ -23,7 +23,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
-pub use client::{Client, List, token_wanted, web_url};
+pub use client::{Client, List, required_token, web_url};
 pub use network::Network;
 pub use parse::{PARSERS, ParseError, origin_of_project, parse, parse_project};
 
@@ -38,7 +38,7 @@ pub const MAX_PARSED_RESPONSE: usize = 128 << 20;
 /// Most memory that the answers of one list, or all those about one issue or merge request, may take, in bytes, about.
 pub const MAX_LIST: usize = 128 << 20;
 /// The same of an issue or merge request that is read beside others; a larger one is read again by itself.
-pub const MAX_BESIDE_OTHERS: usize = 8 << 20;
+pub const MAX_CONCURRENT_THREAD: usize = 8 << 20;
 /// Most bytes that come from a forge while one project is read, unpacked.
 pub const MAX_SYNC_BYTES: u64 = 16 << 30;
 /// Most items on a page. A hundred are asked for.
@@ -169,12 +169,12 @@ pub enum ForgeError {
 
 impl ForgeError {
     /// Whether what was asked for is not there, or not for this token.
-    pub fn is_absent(&self) -> bool {
+    pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::Forbidden { .. })
     }
 
     /// Whether this says something of what was asked for alone, and nothing of the rest of the forge.
-    pub fn is_of_one_answer(&self) -> bool {
+    pub fn is_limited_to_item(&self) -> bool {
         matches!(self, Self::TooLarge { .. } | Self::Malformed { .. })
     }
 }
@@ -216,14 +216,14 @@ pub struct Payload {
 }
 
 /// Stands in a key for what cannot be told.
-pub const UNTOLD: &str = "?";
+pub const UNKNOWN_KEY: &str = "?";
 
 /// An object of a forge that cannot be stored, since it does not say what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// What it should be.
     pub kind: ItemKind,
-    /// Its key, with [`UNTOLD`] for what cannot be told.
+    /// Its key, with [`UNKNOWN_KEY`] for what cannot be told.
     pub key: String,
     /// Whether the key is whole.
     pub has_key: bool,
@@ -240,7 +240,7 @@ impl Unreadable {
     pub(crate) fn new(kind: ItemKind, before: &str, rest: Option<&str>, field: &str, reason: &str) -> Self {
         Self {
             kind,
-            key: format!("{before}{}", rest.unwrap_or(UNTOLD)),
+            key: format!("{before}{}", rest.unwrap_or(UNKNOWN_KEY)),
             has_key: rest.is_some(),
             field: field.to_owned(),
             reason: reason.to_owned(),

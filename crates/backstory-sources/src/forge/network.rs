@@ -49,18 +49,18 @@ pub(super) fn system() -> Lookup {
 }
 
 /// Gives a client the addresses of a host, unless one of them is not public.
-pub(super) struct PublicOnly {
+pub(super) struct PublicOnlyResolver {
     allowed: AllowedHosts,
     lookup: Lookup,
 }
 
-impl PublicOnly {
+impl PublicOnlyResolver {
     pub(super) fn new(allowed: AllowedHosts, lookup: Lookup) -> Self {
         Self { allowed, lookup }
     }
 }
 
-impl Resolve for PublicOnly {
+impl Resolve for PublicOnlyResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (allowed, lookup) = (self.allowed.clone(), self.lookup.clone());
         Box::pin(async move {
@@ -93,7 +93,7 @@ mod tests {
             let number = asked.fetch_add(1, Relaxed);
             Ok(answers.get(number).map(|address| IpAddr::V4(*address)).into_iter().collect())
         });
-        let resolver = PublicOnly::new(AllowedHosts::default(), lookup);
+        let resolver = PublicOnlyResolver::new(AllowedHosts::default(), lookup);
         let ask = async || match resolver.resolve("forge.example".parse().unwrap()).await {
             Ok(addresses) => Ok(addresses.map(|address| address.ip()).collect::<Vec<_>>()),
             Err(error) => Err(error.to_string()),

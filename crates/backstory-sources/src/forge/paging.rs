@@ -194,7 +194,7 @@ pub(super) async fn all(http: &Http, path: &[&str], more: &[(&str, &str)]) -> Re
 /// Nothing where the forge does not offer what was asked for or the token may not read it.
 pub(super) fn optional<T: Default>(result: Result<T, ForgeError>) -> Result<T, ForgeError> {
     match result {
-        Err(error) if error.is_absent() => {
+        Err(error) if error.is_not_found() => {
             tracing::debug!(%error, "taken for empty");
             Ok(T::default())
         }

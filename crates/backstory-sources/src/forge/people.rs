@@ -18,7 +18,7 @@ impl People {
     }
 
     /// Adds those who were met only where not everybody may look.
-    pub(super) fn add_insiders(&mut self, insiders: Self) {
+    pub(super) fn add_confidential(&mut self, insiders: Self) {
         for (key, person) in insiders.0 {
             self.0.entry(key).or_insert(Payload { confidential: true, ..person });
         }

@@ -67,7 +67,7 @@ impl Changed {
 ///
 /// GitLab shows the secret itself (`X-Gitlab-Token`), or signs with it (`webhook-signature`) if it begins with
 /// `whsec_`; GitHub signs (`X-Hub-Signature-256`).
-pub fn is_genuine(forge: Forge, secret: &SecretString, headers: &HeaderMap, body: &[u8], now: Timestamp) -> bool {
+pub fn verify_signature(forge: Forge, secret: &SecretString, headers: &HeaderMap, body: &[u8], now: Timestamp) -> bool {
     let secret = secret.expose_secret();
     if secret.is_empty() {
         return false;
@@ -83,12 +83,12 @@ pub fn is_genuine(forge: Forge, secret: &SecretString, headers: &HeaderMap, body
 
 /// Whether the headers of a webhook are those of a genuine one, as far as can be told without its body: GitLab's secret
 /// stands there, of a signature only whether there is one.
-pub fn may_be_genuine(forge: Forge, secret: &SecretString, headers: &HeaderMap, now: Timestamp) -> bool {
+pub fn has_plausible_headers(forge: Forge, secret: &SecretString, headers: &HeaderMap, now: Timestamp) -> bool {
     match forge {
         _ if secret.expose_secret().is_empty() => false,
         Forge::GitHub => signature(headers).is_some_and(|signature| signature.len() == SIGNATURE),
         Forge::GitLab if secret.expose_secret().starts_with(SIGNING_TOKEN) => signed_now(headers, now).is_some(),
-        Forge::GitLab => is_genuine(forge, secret, headers, &[], now),
+        Forge::GitLab => verify_signature(forge, secret, headers, &[], now),
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn genuine(forge: Forge, secret: &str, pairs: &[(&'static str, &str)], body: &str) -> bool {
-        is_genuine(
+        verify_signature(
             forge,
             &secret.into(),
             &headers(pairs),
@@ -275,7 +275,7 @@ mod tests {
         ];
         let at = |second| {
             let now = Timestamp::from_second(second).unwrap();
-            is_genuine(Forge::GitLab, &secret.into(), &headers(&pairs), br#"{"test": 2432232314}"#, now)
+            verify_signature(Forge::GitLab, &secret.into(), &headers(&pairs), br#"{"test": 2432232314}"#, now)
         };
         assert!(at(1_614_265_330 + 300) && at(1_614_265_330 - 300));
         assert!(!at(1_614_265_330 + 301) && !at(1_614_265_330 - 301));
@@ -285,7 +285,7 @@ mod tests {
     fn headers_tell_before_the_body_what_cannot_be_genuine() {
         let now = Timestamp::from_second(1_614_265_330).unwrap();
         let may = |forge, secret: &str, pairs: &[(&'static str, &str)]| {
-            may_be_genuine(forge, &secret.into(), &headers(pairs), now)
+            has_plausible_headers(forge, &secret.into(), &headers(pairs), now)
         };
         let digits = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         assert!(may(Forge::GitHub, "any", &[("x-hub-signature-256", &format!("sha256={digits}"))]));

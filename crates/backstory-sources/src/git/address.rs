@@ -13,7 +13,7 @@ use std::{
 
 use url::{Host, Url};
 
-use super::command::Reach;
+use super::command::NetworkAccess;
 
 /// Longest address that is read, in bytes.
 const MAX_LENGTH: usize = 4096;
@@ -167,12 +167,12 @@ impl Address {
     }
 
     /// What of the world git must reach.
-    pub(super) fn reach(&self) -> Reach {
+    pub(super) fn reach(&self) -> NetworkAccess {
         match self {
-            Self::Local(_) => Reach::Local,
-            Self::Remote(Remote { scheme: Scheme::Https, .. }) => Reach::Https,
-            Self::Remote(Remote { scheme: Scheme::Http, .. }) => Reach::Http,
-            Self::Remote(Remote { scheme: Scheme::Ssh, .. }) => Reach::Ssh,
+            Self::Local(_) => NetworkAccess::Local,
+            Self::Remote(Remote { scheme: Scheme::Https, .. }) => NetworkAccess::Https,
+            Self::Remote(Remote { scheme: Scheme::Http, .. }) => NetworkAccess::Http,
+            Self::Remote(Remote { scheme: Scheme::Ssh, .. }) => NetworkAccess::Ssh,
         }
     }
 
@@ -206,7 +206,7 @@ impl Remote {
     }
 
     /// Whether a token may be sent to it: only encrypted, unless the host was allowed by name.
-    pub fn may_have_token(&self) -> bool {
+    pub fn may_receive_token(&self) -> bool {
         self.scheme == Scheme::Https || self.scheme == Scheme::Http && self.allowed
     }
 

@@ -17,7 +17,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     address::{Address, Scheme},
-    command::{Cancel, Git, GitCommand, GitError, Limits, Reach},
+    command::{Cancel, Git, GitCommand, GitError, Limits, NetworkAccess},
 };
 
 /// Most that git may say when it lists references or fetches, in bytes.
@@ -184,7 +184,8 @@ pub fn clone(git: &Git, request: CloneRequest<'_>, cancel: &Cancel) -> Result<Cl
     let work = tempfile::Builder::new().prefix(".clone-").tempdir_in(&parent).map_err(io(&parent))?;
     let path = work.path().join("repo.git");
     let limits = Limits { time: request.limits.time, output: MAX_OUTPUT };
-    let init = git.command(None, Reach::Nothing, "init").args(["--quiet", "--bare", "--template=", "--"]).arg(&path);
+    let init =
+        git.command(None, NetworkAccess::Nothing, "init").args(["--quiet", "--bare", "--template=", "--"]).arg(&path);
     init.run(limits, cancel)?;
     let state = update(git, &path, request, cancel)?;
     fs::rename(&path, directory).map_err(io(directory))?;
@@ -224,7 +225,7 @@ fn update(git: &Git, path: &Path, request: CloneRequest<'_>, cancel: &Cancel) ->
         return Err(GitError::TooLarge { command: "fetch".to_owned(), limit: request.limits.bytes }.into());
     }
     if let Some(branch) = &head {
-        let command = git.command(Some(path), Reach::Nothing, "symbolic-ref");
+        let command = git.command(Some(path), NetworkAccess::Nothing, "symbolic-ref");
         command.args(["HEAD", &format!("refs/heads/{branch}")]).run(limits, cancel)?;
     }
     tidy(git, path, limits, cancel)?;
@@ -330,7 +331,7 @@ fn transfer(
         command = command.config("http.curloptResolve", &pinned);
     }
     let Some(credential) = request.credential else { return Ok(command) };
-    if !remote.may_have_token() {
+    if !remote.may_receive_token() {
         return Err(CloneError::TokenInTheClear { address: request.address.to_string() });
     }
     let token = credential.token.expose_secret();
@@ -430,16 +431,17 @@ fn tidy(git: &Git, path: &Path, limits: Limits, cancel: &Cancel) -> Result<(), C
         packs += usize::from(file.extension().is_some_and(|extension| extension == "pack"));
     });
     if packs > MAX_PACKS {
-        let repack = git.command(Some(path), Reach::Nothing, "repack");
+        let repack = git.command(Some(path), NetworkAccess::Nothing, "repack");
         repack.args(["-d", "-l", "-q", "--geometric=2"]).run(limits, cancel)?;
     }
-    let graph = git.command(Some(path), Reach::Nothing, "commit-graph");
+    let graph = git.command(Some(path), NetworkAccess::Nothing, "commit-graph");
     graph.args(["write", "--reachable", "--no-progress"]).run(limits, cancel)?;
     Ok(())
 }
 
 fn is_empty(git: &Git, path: &Path, limits: Limits, cancel: &Cancel) -> Result<bool, CloneError> {
-    let command = git.command(Some(path), Reach::Nothing, "for-each-ref").args(["--count=1", "--format=%(refname)"]);
+    let command =
+        git.command(Some(path), NetworkAccess::Nothing, "for-each-ref").args(["--count=1", "--format=%(refname)"]);
     Ok(command.run(limits, cancel)?.is_empty())
 }
 

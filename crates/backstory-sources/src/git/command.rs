@@ -148,7 +148,7 @@ pub struct GitSettings {
     pub search_path: OsString,
     /// `SSH_AUTH_SOCK`: the agent that holds the keys for ssh addresses.
     pub ssh_agent: Option<OsString>,
-    /// A program that calls [`become_git`](child::become_git) before it does anything else. Without one, commands have a
+    /// A program that calls [`exec_git_if_requested`](child::become_git) before it does anything else. Without one, commands have a
     /// limit of time only, and outlive this process if it is killed.
     pub child: Option<PathBuf>,
 }
@@ -171,7 +171,7 @@ pub struct Git {
 
 /// What a command may reach. Everything else is refused by git itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum NetworkAccess {
     /// The repository it runs in.
     Nothing,
     /// A repository on this machine.
@@ -184,7 +184,7 @@ pub enum Reach {
     Ssh,
 }
 
-impl Reach {
+impl NetworkAccess {
     fn protocol(self) -> &'static str {
         match self {
             Self::Nothing => "none",
@@ -264,7 +264,7 @@ impl Git {
         let child = settings.child.take();
         let mut git = Self { settings, version: MIN_VERSION, for_local: Arc::new(for_local) };
         let limits = Limits { time: VERSION_TIME, output: 4096 };
-        let output = git.command(None, Reach::Nothing, "version").run(limits, &Cancel::default())?;
+        let output = git.command(None, NetworkAccess::Nothing, "version").run(limits, &Cancel::default())?;
         let found = String::from_utf8_lossy(&output).trim().to_owned();
         git.version = parse_version(&found)
             .filter(|version| *version >= MIN_VERSION)
@@ -279,10 +279,10 @@ impl Git {
     }
 
     /// A command, hardened, in the given bare repository or in none.
-    pub fn command(&self, repository: Option<&Path>, reach: Reach, name: &str) -> GitCommand {
+    pub fn command(&self, repository: Option<&Path>, reach: NetworkAccess, name: &str) -> GitCommand {
         let mut command = Command::new(&self.settings.program);
         command.env_clear().env("PATH", &self.settings.search_path);
-        let global = if reach == Reach::Local { self.for_local.path() } else { Path::new("/dev/null") };
+        let global = if reach == NetworkAccess::Local { self.for_local.path() } else { Path::new("/dev/null") };
         command.env("GIT_CONFIG_GLOBAL", global);
         for (key, value) in [
             ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -301,7 +301,7 @@ impl Git {
         ] {
             command.env(key, value);
         }
-        if let (Reach::Ssh, Some(agent)) = (reach, &self.settings.ssh_agent) {
+        if let (NetworkAccess::Ssh, Some(agent)) = (reach, &self.settings.ssh_agent) {
             command.env("SSH_AUTH_SOCK", agent);
         }
         if let Some(repository) = repository {

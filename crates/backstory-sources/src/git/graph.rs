@@ -14,7 +14,7 @@ use std::{
 
 use backstory_model::commit::Sha;
 
-use super::command::{Cancel, Git, GitError, Limits, Reach};
+use super::command::{Cancel, Git, GitError, Limits, NetworkAccess};
 
 /// Longest the commits may take to be listed.
 const TIME: Duration = Duration::from_mins(10);
@@ -37,7 +37,7 @@ impl CommitGraph {
     /// Git fails.
     pub fn read(git: &Git, clone: &Path, tips: &[Sha], cancel: &Cancel) -> Result<Self, GitError> {
         let input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
-        let list = git.command(Some(clone), Reach::Nothing, "rev-list").args([
+        let list = git.command(Some(clone), NetworkAccess::Nothing, "rev-list").args([
             "--topo-order",
             "--reverse",
             "--parents",
@@ -85,7 +85,8 @@ impl CommitGraph {
     ) -> Result<HashSet<Sha>, GitError> {
         let input: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
         let most = format!("--max-count={count}");
-        let list = git.command(Some(clone), Reach::Nothing, "rev-list").args(["--date-order", &most, "--stdin"]);
+        let list =
+            git.command(Some(clone), NetworkAccess::Nothing, "rev-list").args(["--date-order", &most, "--stdin"]);
         let output = list.run_with(input.into_bytes(), Limits { time: TIME, output: MAX_OUTPUT }, cancel)?;
         Ok(output.split(|byte| *byte == b'\n').filter_map(Sha::from_hex).collect())
     }

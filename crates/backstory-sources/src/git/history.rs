@@ -30,7 +30,7 @@ use backstory_model::{
 };
 use parking_lot::{Condvar, Mutex};
 
-use super::command::{Cancel, Git, GitError, Killer, Process, Reach};
+use super::command::{Cancel, Git, GitError, Killer, NetworkAccess, Process};
 
 mod asked;
 mod identifiers;
@@ -222,7 +222,7 @@ pub fn history(
         room: room.clone(),
     };
     let list = git
-        .command(Some(clone), Reach::Nothing, "rev-list")
+        .command(Some(clone), NetworkAccess::Nothing, "rev-list")
         .args(["--topo-order", "--reverse", "--parents", "--stdin"])
         .spawn()?;
     let mut threads = Vec::new();

@@ -5,14 +5,14 @@ use std::path::Path;
 use backstory_model::id::is_project_path;
 
 /// Where a clone on this machine came from: the address of its `origin`, without credentials.
-pub fn origin_of(path: &Path) -> Option<String> {
+pub fn origin_url(path: &Path) -> Option<String> {
     let repository = git2::Repository::open(path).ok()?;
     let remote = repository.find_remote("origin").ok()?;
     remote.url().ok().map(str::to_owned)
 }
 
 /// The addresses of every remote of a repository on this machine.
-pub fn remotes_of(path: &Path) -> Vec<String> {
+pub fn remote_urls(path: &Path) -> Vec<String> {
     let Ok(repository) = git2::Repository::open(path) else { return Vec::new() };
     let Ok(names) = repository.remotes() else { return Vec::new() };
     let url = |name: &str| repository.find_remote(name).ok()?.url().ok().map(str::to_owned);
@@ -20,12 +20,12 @@ pub fn remotes_of(path: &Path) -> Vec<String> {
 }
 
 /// Where a repository on this machine has its objects: its own directory if it is bare, else the one in its working tree.
-pub fn objects_of(path: &Path) -> Option<std::path::PathBuf> {
+pub fn objects_directory(path: &Path) -> Option<std::path::PathBuf> {
     Some(git2::Repository::open(path).ok()?.commondir().to_owned())
 }
 
 /// The repository that a path stands in: its own directory, or that of its working tree.
-pub fn repository_around(path: &Path) -> Option<std::path::PathBuf> {
+pub fn discover_repository(path: &Path) -> Option<std::path::PathBuf> {
     let repository = git2::Repository::discover(path).ok()?;
     Some(repository.workdir().unwrap_or_else(|| repository.path()).to_owned())
 }
@@ -45,7 +45,7 @@ pub fn host_and_project(address: &str) -> Option<(&str, &str)> {
 }
 
 /// A project's path made of the name of a directory.
-pub fn of_directory(path: &Path) -> String {
+pub fn project_from_directory(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = name.strip_suffix(".git").unwrap_or(&name);
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
@@ -73,7 +73,7 @@ mod tests {
         for (address, expected) in cases {
             assert_eq!(host_and_project(address), expected, "{address}");
         }
-        assert_eq!(of_directory(Path::new("/home/ann/my shop.git")), "my-shop");
-        assert_eq!(of_directory(Path::new("/")), "repository");
+        assert_eq!(project_from_directory(Path::new("/home/ann/my shop.git")), "my-shop");
+        assert_eq!(project_from_directory(Path::new("/")), "repository");
     }
 }

@@ -11,7 +11,7 @@ use oxigraph::model::{
     GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, vocab::xsd,
 };
 
-use super::{EdgeEnd, Graph, GraphError, MAX_ROWS, is_of_item, property, quads};
+use super::{AdjacentEdge, Graph, GraphError, MAX_ROWS, is_of_item, property, quads};
 
 /// What they say.
 const INFERRED: Edge = Edge::RelatesTo;
@@ -33,9 +33,9 @@ pub struct InferredLink {
 
 impl InferredLink {
     /// The link as an edge at one of its ends.
-    pub fn end(&self, at: &NodeId) -> EdgeEnd {
+    pub fn end(&self, at: &NodeId) -> AdjacentEdge {
         let other = if *at == self.from { &self.to } else { &self.from };
-        EdgeEnd { edge: INFERRED, other: other.clone() }
+        AdjacentEdge { edge: INFERRED, other: other.clone() }
     }
 
     fn quads(&self) -> Vec<Quad> {
@@ -63,7 +63,7 @@ impl Graph {
     ///
     /// # Errors
     /// Nothing is replaced.
-    pub fn put_inferred(&self, links: &[InferredLink], basis: &str) -> Result<u64, GraphError> {
+    pub fn replace_inferred(&self, links: &[InferredLink], basis: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
             let now: BTreeSet<String> = links.iter().map(|link| inferred_graph_iri(&link.from)).collect();
             let known = self.inferred_graphs()?;
@@ -87,7 +87,7 @@ impl Graph {
                 tx.extend(quads.iter());
                 changed += 1;
             }
-            if let Some(old) = self.inferred_basis()? {
+            if let Some(old) = self.inferred_fingerprint()? {
                 tx.remove(&basis_quad(&old));
             }
             tx.insert(&basis_quad(basis));
@@ -100,7 +100,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn inferred_basis(&self) -> Result<Option<String>, GraphError> {
+    pub fn inferred_fingerprint(&self) -> Result<Option<String>, GraphError> {
         self.guarded(|| {
             let meta = NamedNode::new_unchecked(META_GRAPH);
             let predicate = property("inferredFrom");
@@ -160,7 +160,7 @@ impl Graph {
             let (mut found, veiled) = (Vec::new(), self.is_veiled()?);
             for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
                 let quad = quad?;
-                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
+                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.is_edge_visible(&quad)? {
                     continue;
                 }
                 let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };

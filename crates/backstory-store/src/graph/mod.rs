@@ -12,9 +12,9 @@ use backstory_model::{
     digest::SetDigest,
     edge::Edge,
     entity::{Item, ItemKind},
-    id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, item_of_graph_iri},
+    id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
-    sight::Sight,
+    sight::Visibility,
 };
 use oxigraph::{
     model::{
@@ -28,11 +28,11 @@ use serde::{Deserialize, Serialize};
 pub use inferred::InferredLink;
 use queries::Query;
 use veil::VEIL;
-pub use written::WrittenFact;
+pub use written::GeneratedFact;
 
 use crate::{
-    guard::{Damage, caught},
-    lack::Lack,
+    guard::{Damage, catch_panic},
+    lack::MissingResource,
 };
 
 /// Most rows of one answer.
@@ -52,7 +52,7 @@ pub enum GraphError {
     #[error("the graph cannot be read or written: {lack}, and repeat the command ({reason})")]
     Lacking {
         /// What the machine lacks.
-        lack: Lack,
+        lack: MissingResource,
         /// What the store said.
         reason: String,
     },
@@ -69,7 +69,7 @@ pub enum GraphError {
 impl GraphError {
     /// Whatever keeps the store from answering is damage, unless the machine lacks something.
     fn of_store(reason: String) -> Self {
-        match Lack::in_message(&reason) {
+        match MissingResource::in_message(&reason) {
             Some(lack) => Self::Lacking { lack, reason },
             None => Self::Damaged(reason),
         }
@@ -103,7 +103,7 @@ impl Change {
     fn quads(&self, numbers: &SharedNumbers) -> Vec<Quad> {
         let Some(item) = &self.item else { return Vec::new() };
         let iri = if self.confidential { confidential_graph_iri } else { item_graph_iri };
-        quads::of_item(item, &iri(&self.project, self.kind, &self.key), numbers, self.confidential)
+        quads::item_quads(item, &iri(&self.project, self.kind, &self.key), numbers, self.confidential)
     }
 }
 
@@ -119,7 +119,7 @@ pub enum Direction {
 
 /// An edge at a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EdgeEnd {
+pub struct AdjacentEdge {
     /// Its name.
     pub edge: Edge,
     /// The node at its other end.
@@ -244,7 +244,7 @@ impl Load<'_> {
 #[derive(Clone)]
 pub struct Graph {
     store: Store,
-    sight: Sight,
+    sight: Visibility,
     health: Arc<Health>,
 }
 
@@ -253,7 +253,7 @@ pub struct Graph {
 struct Health {
     damage: Damage,
     /// Why it can be read and not written.
-    lacking: Option<(Lack, String)>,
+    lacking: Option<(MissingResource, String)>,
 }
 
 impl Graph {
@@ -263,7 +263,7 @@ impl Graph {
     /// # Errors
     /// [`GraphError::Damaged`] if it must be made anew.
     pub fn open(directory: &Path) -> Result<Self, GraphError> {
-        let open = |read: fn(&Path) -> Result<Store, StorageError>| match caught(|| read(directory)) {
+        let open = |read: fn(&Path) -> Result<Store, StorageError>| match catch_panic(|| read(directory)) {
             Ok(opened) => Ok(opened?),
             Err(panic) => Err(GraphError::Damaged(panic)),
         };
@@ -276,7 +276,7 @@ impl Graph {
             Err(error) => return Err(error),
         };
         let health = Arc::new(Health { damage: Damage::default(), lacking });
-        let graph = Self { store, sight: Sight::Confidential, health };
+        let graph = Self { store, sight: Visibility::Confidential, health };
         graph.guarded(|| match graph.meta("projection")? {
             Some(PROJECTION) => Ok(()),
             None if graph.store.is_empty()? => {
@@ -307,7 +307,7 @@ impl Graph {
 
     /// Does what reads or writes the store, and remembers damage that it meets.
     fn guarded<T>(&self, call: impl FnOnce() -> Result<T, GraphError>) -> Result<T, GraphError> {
-        let done = caught(call).unwrap_or_else(|panic| Err(GraphError::Damaged(panic)));
+        let done = catch_panic(call).unwrap_or_else(|panic| Err(GraphError::Damaged(panic)));
         if let Err(GraphError::Damaged(reason)) = &done {
             self.health.damage.note(reason);
         }
@@ -319,7 +319,7 @@ impl Graph {
     /// # Errors
     /// The store could not be made.
     pub fn in_memory() -> Result<Self, GraphError> {
-        Ok(Self { store: Store::new()?, sight: Sight::Confidential, health: Arc::default() })
+        Ok(Self { store: Store::new()?, sight: Visibility::Confidential, health: Arc::default() })
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
@@ -389,7 +389,7 @@ impl Graph {
             let subject = quads::node(id);
             let class = oxigraph::model::vocab::rdf::TYPE;
             for quad in self.store.quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None) {
-                if self.shows_graph(quad?.graph_name.as_ref()) {
+                if self.is_graph_visible(quad?.graph_name.as_ref()) {
                     return Ok(true);
                 }
             }
@@ -401,7 +401,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn with_text(&self, name: &str, text: &str) -> Result<Vec<NodeId>, GraphError> {
+    pub fn nodes_with_property(&self, name: &str, text: &str) -> Result<Vec<NodeId>, GraphError> {
         self.guarded(|| {
             let predicate = property(name);
             let object = Literal::new_simple_literal(text);
@@ -412,7 +412,7 @@ impl Graph {
                 .take(MAX_ROWS)
             {
                 let quad = quad?;
-                if !self.shows_graph(quad.graph_name.as_ref()) {
+                if !self.is_graph_visible(quad.graph_name.as_ref()) {
                     continue;
                 }
                 let subject = quad.subject.to_string();
@@ -426,7 +426,12 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn edges(&self, id: &NodeId, direction: Direction, only: Option<Edge>) -> Result<Vec<EdgeEnd>, GraphError> {
+    pub fn edges(
+        &self,
+        id: &NodeId,
+        direction: Direction,
+        only: Option<Edge>,
+    ) -> Result<Vec<AdjacentEdge>, GraphError> {
         self.guarded(|| {
             let node = quads::node(id);
             let mut found = BTreeSet::new();
@@ -447,14 +452,14 @@ impl Graph {
                     self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
                 for quad in quads {
                     let quad = quad?;
-                    if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.shows_edge(&quad)? {
+                    if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.is_edge_visible(&quad)? {
                         continue;
                     }
                     let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
                     let other = if node_is_subject { iri(quad.object) } else { Some(quad.subject.to_string()) };
                     let other = other.as_deref().map(|iri| iri.trim_matches(['<', '>'])).and_then(NodeId::from_iri);
                     if let (Some(edge), Some(other)) = (edge, other) {
-                        found.insert(EdgeEnd { edge, other });
+                        found.insert(AdjacentEdge { edge, other });
                     }
                     if found.len() >= MAX_ROWS {
                         break;
@@ -478,9 +483,9 @@ impl Graph {
             for quad in as_subject.chain(as_object) {
                 let graph = quad?.graph_name;
                 if let GraphName::NamedNode(graph) = graph
-                    && self.shows_graph(graph.as_ref().into())
+                    && self.is_graph_visible(graph.as_ref().into())
                 {
-                    found.extend(item_of_graph_iri(graph.as_str()));
+                    found.extend(parse_item_graph_iri(graph.as_str()));
                 }
             }
             Ok(found)
@@ -536,7 +541,7 @@ impl Graph {
 
     /// Everything that comes from items, a line of N-Quads each, in no particular order.
     pub fn statements(&self) -> impl Iterator<Item = Result<String, GraphError>> {
-        let shows = |graph: GraphNameRef<'_>| is_of_item(graph) && self.shows_graph(graph);
+        let shows = |graph: GraphNameRef<'_>| is_of_item(graph) && self.is_graph_visible(graph);
         self.store.iter().filter_map(move |quad| match quad {
             Ok(quad) => shows(quad.graph_name.as_ref()).then(|| Ok(quad.to_string())),
             Err(error) => Some(Err(error.into())),

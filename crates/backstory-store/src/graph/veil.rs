@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     edge::Edge,
-    id::{CONFIDENTIAL_GRAPH, NodeId, is_confidential_graph, item_of_graph_iri},
-    sight::Sight,
+    id::{CONFIDENTIAL_GRAPH, NodeId, is_confidential_graph, parse_item_graph_iri},
+    sight::Visibility,
 };
 use oxigraph::model::{GraphName, GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, Quad, TermRef};
 
@@ -24,26 +24,26 @@ const NOTHING: &str = "-";
 
 impl Graph {
     /// The same graph as somebody sees it.
-    pub fn seeing(&self, sight: Sight) -> Self {
+    pub fn seeing(&self, sight: Visibility) -> Self {
         Self { sight, ..self.clone() }
     }
 
     /// Value of [`VEIL`].
     pub(super) fn veil(&self) -> &'static str {
         match self.sight {
-            Sight::Open => CONFIDENTIAL_GRAPH,
-            Sight::Confidential => NOTHING,
+            Visibility::Open => CONFIDENTIAL_GRAPH,
+            Visibility::Confidential => NOTHING,
         }
     }
 
-    pub(super) fn shows_graph(&self, graph: GraphNameRef<'_>) -> bool {
+    pub(super) fn is_graph_visible(&self, graph: GraphNameRef<'_>) -> bool {
         let is_confidential = matches!(graph, GraphNameRef::NamedNode(name) if is_confidential_graph(name.as_str()));
         self.sight.sees(is_confidential)
     }
 
     /// Whether there is anything that it does not show.
     pub(super) fn is_veiled(&self) -> Result<bool, GraphError> {
-        if self.sight == Sight::Confidential {
+        if self.sight == Visibility::Confidential {
             return Ok(false);
         }
         let predicate = property(CONFIDENTIAL);
@@ -60,7 +60,7 @@ impl Graph {
     }
 
     fn hides_node(&self, node: NamedNodeRef<'_>) -> Result<bool, GraphError> {
-        if self.sight == Sight::Confidential {
+        if self.sight == Visibility::Confidential {
             return Ok(false);
         }
         let predicate = property(CONFIDENTIAL);
@@ -70,8 +70,8 @@ impl Graph {
 
     /// Whether an edge shows. One with an end that does not is only what an open text says: that text can be read, and
     /// names it as it would name what does not exist. What the forge lists of it is left out.
-    pub(super) fn shows_edge(&self, quad: &Quad) -> Result<bool, GraphError> {
-        if !self.shows_graph(quad.graph_name.as_ref()) {
+    pub(super) fn is_edge_visible(&self, quad: &Quad) -> Result<bool, GraphError> {
+        if !self.is_graph_visible(quad.graph_name.as_ref()) {
             return Ok(false);
         }
         if let NamedOrBlankNodeRef::NamedNode(subject) = quad.subject.as_ref()
@@ -87,7 +87,7 @@ impl Graph {
 
     /// How many statements of items it does not show.
     pub(super) fn hidden_len(&self) -> Result<usize, GraphError> {
-        if self.sight == Sight::Confidential {
+        if self.sight == Visibility::Confidential {
             return Ok(0);
         }
         let predicate = property(CONFIDENTIAL);
@@ -108,6 +108,6 @@ impl Graph {
 /// Whether the statement is made of what a text says: of a commit message, or as a mention.
 fn is_said(quad: &Quad) -> bool {
     let GraphNameRef::NamedNode(graph) = quad.graph_name.as_ref() else { return false };
-    let is_of_repository = item_of_graph_iri(graph.as_str()).is_some_and(|(_, kind, _)| kind.is_of_repository());
+    let is_of_repository = parse_item_graph_iri(graph.as_str()).is_some_and(|(_, kind, _)| kind.is_of_repository());
     is_of_repository || matches!(Edge::from_iri(quad.predicate.as_str()), Some(Edge::References | Edge::Mentions))
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use backstory_model::{
     answer::Provenance,
-    id::{META_GRAPH, NS, NodeId, is_written_graph, written_graph_iri, written_note_iri},
-    written::{ModelClassification, Outcome, WrittenKind, WrittenNote},
+    id::{META_GRAPH, NS, NodeId, generated_graph_iri, generated_note_iri, is_generated_graph},
+    written::{GeneratedKind, GeneratedNote, ModelClassification, Outcome},
 };
 use jiff::Timestamp;
 use oxigraph::model::{
@@ -23,11 +23,11 @@ const PROV_FROM: &str = "http://www.w3.org/ns/prov#wasDerivedFrom";
 
 /// What a language model wrote of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WrittenFact {
+pub struct GeneratedFact {
     /// The commit, issue or merge request.
     pub about: NodeId,
     /// What was asked for.
-    pub kind: WrittenKind,
+    pub kind: GeneratedKind,
     /// Who wrote it.
     pub model: Provenance,
     /// SHA-256 of what the model was given.
@@ -38,9 +38,9 @@ pub struct WrittenFact {
     pub outcome: Outcome,
 }
 
-impl WrittenFact {
+impl GeneratedFact {
     fn graph(&self) -> String {
-        written_graph_iri(self.kind, &self.about)
+        generated_graph_iri(self.kind, &self.about)
     }
 
     /// Each once; nothing if the model wrote nothing that could be used.
@@ -83,7 +83,7 @@ impl Facts {
         self.add(subject, property("confidence"), value);
     }
 
-    fn provenance(&mut self, of: &WrittenFact) {
+    fn provenance(&mut self, of: &GeneratedFact) {
         let graph = self.name.clone();
         self.text(&graph, "method", &format!("model:{}", of.model.name));
         let prompt = Literal::new_typed_literal(of.model.prompt.to_string(), xsd::INTEGER);
@@ -101,8 +101,8 @@ impl Facts {
         self.add(&graph, NamedNode::new_unchecked(PROV_FROM), commit);
     }
 
-    fn note(&mut self, thread: &NodeId, number: usize, note: &WrittenNote) {
-        let own = NamedNode::new_unchecked(written_note_iri(self.name.as_str(), number));
+    fn note(&mut self, thread: &NodeId, number: usize, note: &GeneratedNote) {
+        let own = NamedNode::new_unchecked(generated_note_iri(self.name.as_str(), number));
         self.add(&own, rdf::TYPE.into_owned(), NamedNode::new_unchecked(format!("{NS}WrittenNote")));
         self.text(&own, "noteKind", note.aspect.as_str());
         self.confidence(&own, note.confidence);
@@ -121,7 +121,7 @@ impl Graph {
     ///
     /// # Errors
     /// Nothing is replaced.
-    pub fn put_written(&self, facts: &[WrittenFact], basis: &str) -> Result<u64, GraphError> {
+    pub fn replace_generated(&self, facts: &[GeneratedFact], basis: &str) -> Result<u64, GraphError> {
         self.guarded(|| {
             let wrong = self.wrong_written(facts)?;
             self.writable()?;
@@ -145,7 +145,7 @@ impl Graph {
     ///
     /// # Errors
     /// The store refused.
-    pub fn wrong_written(&self, facts: &[WrittenFact]) -> Result<BTreeSet<String>, GraphError> {
+    pub fn wrong_written(&self, facts: &[GeneratedFact]) -> Result<BTreeSet<String>, GraphError> {
         self.guarded(|| {
             // Those that are wanted by no fact are wrong too.
             let mut wrong = self.written_graphs()?;
@@ -193,7 +193,7 @@ impl Graph {
         let mut graphs = BTreeSet::new();
         for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
             if let GraphName::NamedNode(name) = quad?.graph_name
-                && is_written_graph(name.as_str())
+                && is_generated_graph(name.as_str())
             {
                 graphs.insert(name.into_string());
             }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_model::{filter::DocumentKind, sight::Sight, terms::TermId};
+use backstory_model::{filter::DocumentKind, sight::Visibility, terms::TermId};
 use futures::TryStreamExt as _;
 use lancedb::Table;
 
@@ -24,7 +24,7 @@ use super::{
 
 /// Counts of documents, the documents that need vectors, and what searches must know of every one.
 #[derive(Debug, Default)]
-pub(super) struct Census {
+pub(super) struct IndexStats {
     projects: BTreeMap<String, ProjectCensus>,
     pending: BTreeMap<String, PendingDocument>,
     pub(super) facts: Facts,
@@ -34,26 +34,26 @@ pub(super) struct Census {
 /// What is counted in one project. Who asks about some projects is told their sum.
 #[derive(Debug, Default)]
 struct ProjectCensus {
-    tallies: BTreeMap<DocumentKind, Tally>,
+    tallies: BTreeMap<DocumentKind, KindCounts>,
     passages: u64,
     /// In how many documents each term occurs.
     frequencies: HashMap<TermId, u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct KindCounts {
     documents: u64,
     pending: u64,
 }
 
 /// A census and what was found amiss while it was taken.
 pub(super) struct Found {
-    pub(super) census: Census,
+    pub(super) census: IndexStats,
     /// Documents, there or not, with passages of a text that is not their current one: an interrupted write left them.
     pub(super) stale: Vec<String>,
 }
 
-impl Census {
+impl IndexStats {
     /// Reads both tables. `passages` is `None` if its vectors are of another model.
     pub(super) async fn take(
         (documents, places): (&Table, &Places),
@@ -135,7 +135,7 @@ impl Census {
     }
 
     /// A document of a project with these terms is gone.
-    pub(super) fn discount_terms(&mut self, project: &str, terms: &[TermId]) {
+    pub(super) fn remove_terms(&mut self, project: &str, terms: &[TermId]) {
         let frequencies = &mut self.project(project).frequencies;
         for term in terms {
             if let Some(count) = frequencies.get_mut(term) {
@@ -152,7 +152,7 @@ impl Census {
         self.within(projects).filter_map(|of| of.frequencies.get(&term)).map(|count| u64::from(*count)).sum()
     }
 
-    fn tally(&mut self, project: &str, kind: DocumentKind) -> &mut Tally {
+    fn tally(&mut self, project: &str, kind: DocumentKind) -> &mut KindCounts {
         self.project(project).tallies.entry(kind).or_default()
     }
 
@@ -208,8 +208,8 @@ impl Census {
     }
 
     /// Of the documents of projects that are seen.
-    pub(super) fn coverage(&self, projects: Projects<'_>, sight: Sight) -> Coverage {
-        let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, Tally>::new(), 0);
+    pub(super) fn coverage(&self, projects: Projects<'_>, sight: Visibility) -> Coverage {
+        let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
         for of in self.within(projects) {
             passages += of.passages;
             for (kind, tally) in &of.tallies {
@@ -218,7 +218,7 @@ impl Census {
                 sum.pending += tally.pending;
             }
         }
-        if sight == Sight::Confidential || self.facts.confidential().is_empty() {
+        if sight == Visibility::Confidential || self.facts.confidential().is_empty() {
             return covered(&tallies, passages);
         }
         for id in self.facts.confidential() {
@@ -232,7 +232,7 @@ impl Census {
     }
 }
 
-fn covered(tallies: &BTreeMap<DocumentKind, Tally>, passages: u64) -> Coverage {
+fn covered(tallies: &BTreeMap<DocumentKind, KindCounts>, passages: u64) -> Coverage {
     let of_kind = tallies.iter().filter(|(_, tally)| tally.documents > 0).map(|(&kind, tally)| KindCoverage {
         kind,
         documents: tally.documents,

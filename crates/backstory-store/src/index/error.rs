@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lack::Lack;
+use crate::lack::MissingResource;
 
 /// An error of the index.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ pub enum IndexError {
         /// What was tried.
         action: &'static str,
         /// What the machine lacks.
-        lack: Lack,
+        lack: MissingResource,
         /// What the store said.
         reason: String,
     },
@@ -97,7 +97,7 @@ impl IndexError {
     pub(super) fn store<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Self {
         move |source| {
             let reason = source.to_string();
-            match Lack::in_message(&reason) {
+            match MissingResource::in_message(&reason) {
                 Some(lack) => Self::Lacking { action, lack, reason },
                 None => Self::Store { action, reason },
             }

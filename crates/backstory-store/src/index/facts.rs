@@ -11,7 +11,7 @@ use backstory_model::{
     entity::State,
     filter::DocumentKind,
     id::NodeId,
-    sight::Sight,
+    sight::Visibility,
 };
 use jiff::Timestamp;
 
@@ -181,12 +181,18 @@ impl Facts {
     }
 
     /// Whether a document is there and seen.
-    pub(super) fn shows(&self, id: &str, sight: Sight) -> bool {
+    pub(super) fn shows(&self, id: &str, sight: Visibility) -> bool {
         self.get(id).is_some_and(|facts| sight.sees(facts.confidential))
     }
 
     /// The documents of definitions whose names end in this one: at most so many, those that weigh most first.
-    pub(super) fn definitions(&self, name: &str, projects: Projects<'_>, sight: Sight, most: usize) -> Vec<Arc<str>> {
+    pub(super) fn definitions(
+        &self,
+        name: &str,
+        projects: Projects<'_>,
+        sight: Visibility,
+        most: usize,
+    ) -> Vec<Arc<str>> {
         let same = self.definitions.get(name).into_iter().flatten();
         let mut found: Vec<(&DocumentFacts, &Arc<str>)> = same
             .filter_map(|id| Some((self.get(id)?, id)))
@@ -204,15 +210,15 @@ impl Facts {
     }
 
     /// Digest over the ids of all documents that are seen and what they say; the same in whatever order they came.
-    pub(super) fn digest(&self, sight: Sight) -> String {
+    pub(super) fn digest(&self, sight: Visibility) -> String {
         match sight {
-            Sight::Open => self.open.hex(),
-            Sight::Confidential => self.digest.hex(),
+            Visibility::Open => self.open.hex(),
+            Visibility::Confidential => self.digest.hex(),
         }
     }
 
     /// Every document that is seen and what it says, by id.
-    pub(super) fn imprints(&self, sight: Sight) -> Vec<(String, Imprint)> {
+    pub(super) fn imprints(&self, sight: Visibility) -> Vec<(String, Imprint)> {
         let short = |said: &[u8; 32]| {
             let mut imprint = Imprint::default();
             imprint.copy_from_slice(&said[..8]);
@@ -239,7 +245,7 @@ impl Facts {
     }
 
     /// The authors or labels of the documents of projects that are seen.
-    pub(super) fn known(&self, what: Named, projects: Projects<'_>, sight: Sight) -> BTreeSet<Arc<str>> {
+    pub(super) fn known(&self, what: Named, projects: Projects<'_>, sight: Visibility) -> BTreeSet<Arc<str>> {
         let shown = self.documents.values().map(|(facts, _)| facts);
         let shown = shown.filter(|facts| sight.sees(facts.confidential) && projects.contain(&facts.project));
         match what {

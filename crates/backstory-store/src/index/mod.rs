@@ -41,7 +41,7 @@ use std::{
 };
 
 use backstory_model::{
-    sight::Sight,
+    sight::Visibility,
     terms::{QueryTerms, TermId},
 };
 use jiff::Timestamp;
@@ -49,7 +49,7 @@ use lancedb::{Connection, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use self::{
-    census::{Census, Found},
+    census::{Found, IndexStats},
     places::Places,
     schema::ID,
     tables::{Passages, damaged},
@@ -61,12 +61,12 @@ pub use self::{
     maintain::KEPT_VERSIONS,
     query::{MAX_HITS, MAX_QUERY_WORDS},
     types::{
-        Applied, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PassageId,
+        ApplyCounts, Coverage, Hit, KindCoverage, ModelTag, NewPassage, NewPassages, PassageHit, PassageId,
         PendingDocument, Projects, StoredDocument, StoredPassage, ThreadDocuments,
     },
     vectors::Vectors,
 };
-use crate::guard::{Damage, caught_later};
+use crate::guard::{Damage, catch_panic_async};
 
 /// Key of the last applied sequence number in the configuration of `documents`.
 const APPLIED_SEQ: &str = "backstory.applied_seq";
@@ -80,7 +80,7 @@ const PASSAGES_VERSION: &str = "backstory.passages_version";
 #[derive(Clone)]
 pub struct Index {
     shared: Arc<Shared>,
-    sight: Sight,
+    sight: Visibility,
 }
 
 struct Shared {
@@ -100,7 +100,7 @@ struct Shared {
 
 /// The census, and whether it can be relied on.
 struct Counted {
-    census: Census,
+    census: IndexStats,
     /// A write began and has not reported its end: if nobody is writing, it failed or was cancelled half way.
     writing: bool,
 }
@@ -119,7 +119,7 @@ impl Index {
     /// [`Damaged`](IndexError::Damaged), [`Newer`](IndexError::Newer) and [`Outdated`](IndexError::Outdated) say that
     /// it must be rebuilt, [`Lacking`](IndexError::Lacking) that it need not.
     pub async fn open(dir: &Path, model: ModelTag) -> Result<Self, IndexError> {
-        match caught_later(Self::open_tables(dir, model)).await {
+        match catch_panic_async(Self::open_tables(dir, model)).await {
             Ok(opened) => opened.map_err(|error| error.at(dir)),
             Err(panic) => Err(damaged(dir, panic)),
         }
@@ -145,7 +145,7 @@ impl Index {
             remembered: Mutex::default(),
             damage: Damage::default(),
         };
-        let index = Self { shared: Arc::new(shared), sight: Sight::Confidential };
+        let index = Self { shared: Arc::new(shared), sight: Visibility::Confidential };
         match index.delete_stale(&stale).await {
             // It can be read all the same; the next write tries again.
             Err(IndexError::Lacking { .. }) => index.counted().writing = true,
@@ -162,7 +162,7 @@ impl Index {
     /// Does what reads or writes the tables, and remembers damage that it meets: whatever keeps them from answering,
     /// unless the machine lacks something.
     async fn guarded<T>(&self, call: impl Future<Output = Result<T, IndexError>>) -> Result<T, IndexError> {
-        let done = match caught_later(call).await {
+        let done = match catch_panic_async(call).await {
             Ok(done) => done.map_err(|error| error.at(&self.shared.path)),
             Err(panic) => Err(damaged(&self.shared.path, panic)),
         };
@@ -173,7 +173,7 @@ impl Index {
     }
 
     /// The same index as somebody sees it.
-    pub fn seeing(&self, sight: Sight) -> Self {
+    pub fn seeing(&self, sight: Visibility) -> Self {
         Self { sight, ..self.clone() }
     }
 
@@ -235,7 +235,7 @@ impl Index {
     pub fn frequencies(&self, projects: Projects<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
         let counted = self.counted();
         let of_terms = terms.into_iter().map(|term| counted.census.frequency(projects, term)).collect();
-        (counted.census.coverage(projects, Sight::Confidential).documents, of_terms)
+        (counted.census.coverage(projects, Visibility::Confidential).documents, of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
@@ -266,7 +266,7 @@ impl Index {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn known_vectors(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
+    pub async fn vectors_by_text_hash(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
         self.guarded(async {
             let passages = self.passages();
             if passages.foreign.is_some() {
@@ -313,7 +313,8 @@ impl Index {
 }
 
 async fn take_census(documents: &Table, places: &Places, passages: &Passages) -> Result<Found, IndexError> {
-    Census::take((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places))).await
+    IndexStats::take((documents, places), passages.foreign.is_none().then_some((&passages.table, &passages.places)))
+        .await
 }
 
 /// A number in the configuration of a table.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_model::{filter::Filter, sight::Sight};
+use backstory_model::{filter::Filter, sight::Visibility};
 use lancedb::{
     DistanceType,
     index::scalar::{FtsQuery, FullTextSearchQuery, MatchQuery},
@@ -92,7 +92,7 @@ impl Index {
                 found.filter_map(|(id, score)| Some(Hit { document: id.as_ref()?.to_string(), score: *score })),
             );
         }
-        self.retain_seen(&mut hits, |hit| &hit.document);
+        self.retain_visible(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
     }
@@ -104,14 +104,14 @@ impl Index {
 
     /// Whether there is anything that it does not show.
     fn is_veiled(&self) -> bool {
-        self.sight == Sight::Open && !self.counted().census.facts.confidential().is_empty()
+        self.sight == Visibility::Open && !self.counted().census.facts.confidential().is_empty()
     }
 
     /// A row may have been found as it was before its document became confidential.
-    fn retain_seen<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
-        if self.sight == Sight::Open {
+    fn retain_visible<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
+        if self.sight == Visibility::Open {
             let counted = self.counted();
-            found.retain(|of| counted.census.facts.shows(document(of), Sight::Open));
+            found.retain(|of| counted.census.facts.shows(document(of), Visibility::Open));
         }
     }
 
@@ -181,7 +181,7 @@ impl Index {
                 Some(PassageHit { document: id.as_ref()?.to_string(), score: 1.0 - distance })
             }));
         }
-        self.retain_seen(&mut hits, |hit| &hit.document);
+        self.retain_visible(&mut hits, |hit| &hit.document);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
         Ok(hits)
     }
@@ -225,7 +225,7 @@ impl Index {
                 return Ok(HashMap::new());
             }
             let mut documents = documents.to_vec();
-            self.retain_seen(&mut documents, |id| id);
+            self.retain_visible(&mut documents, |id| id);
             for documents in documents.chunks(VALUES_PER_QUERY) {
                 let condition = any_of(DOCUMENT, documents.iter().map(String::as_str));
                 let columns = Select::columns(&[DOCUMENT, TEXT_HASH, VECTOR]);

@@ -15,7 +15,7 @@ use backstory_model::{
     document_type::DocumentType,
     entity::State,
     filter::DocumentKind,
-    sight::Sight,
+    sight::Visibility,
     terms::{TermId, Terms},
 };
 use jiff::Timestamp;
@@ -276,7 +276,7 @@ pub(super) const STORED_COLUMNS: [&str; 10] =
 pub(super) fn stored_documents(
     batch: &RecordBatch,
     facts: &HashMap<&str, DocumentFacts>,
-    sight: Sight,
+    sight: Visibility,
 ) -> Result<Vec<StoredDocument>, IndexError> {
     let columns = Columns(batch);
     let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];

@@ -54,7 +54,7 @@ impl<'a> Projects<'a> {
 
 /// What [`apply`](super::Index::apply) did, in documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct ApplyCounts {
     /// Written, because they are new or differ.
     pub written: u64,
     /// Left alone, because they are there just so.

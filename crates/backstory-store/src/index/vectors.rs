@@ -18,7 +18,7 @@ use super::{
     tables::{connect, damaged, fetch, open},
     types::ModelTag,
 };
-use crate::guard::caught_later;
+use crate::guard::catch_panic_async;
 
 /// Values in one condition of a query.
 pub(super) const VALUES_PER_QUERY: usize = 1000;
@@ -38,7 +38,7 @@ impl Vectors {
     /// # Errors
     /// If they are there, but cannot be opened.
     pub async fn open(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
-        caught_later(Self::open_table(dir, model)).await.unwrap_or_else(|panic| Err(damaged(dir, panic)))
+        catch_panic_async(Self::open_table(dir, model)).await.unwrap_or_else(|panic| Err(damaged(dir, panic)))
     }
 
     async fn open_table(dir: &Path, model: &ModelTag) -> Result<Option<Self>, IndexError> {
@@ -56,7 +56,7 @@ impl Vectors {
     /// # Errors
     /// If the store fails.
     pub async fn find(&self, text_hashes: &[String]) -> Result<HashMap<String, Vec<f32>>, IndexError> {
-        let found = caught_later(find(&self.table, text_hashes)).await;
+        let found = catch_panic_async(find(&self.table, text_hashes)).await;
         found.unwrap_or_else(|panic| Err(damaged(&self.path, panic)))
     }
 }

@@ -29,7 +29,7 @@ use super::{
         passages_schema,
     },
     tables::{create_passages, fetch},
-    types::{Applied, NewPassages, PendingDocument, ThreadDocuments},
+    types::{ApplyCounts, NewPassages, PendingDocument, ThreadDocuments},
     vectors::VALUES_PER_QUERY,
 };
 
@@ -54,11 +54,11 @@ impl Index {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn apply(&self, threads: Vec<ThreadDocuments>, seq: u64) -> Result<Applied, IndexError> {
+    pub async fn apply(&self, threads: Vec<ThreadDocuments>, seq: u64) -> Result<ApplyCounts, IndexError> {
         self.guarded(async {
             let _writer = self.shared.writer.lock().await;
             self.begin_write().await?;
-            let mut applied = Applied::default();
+            let mut applied = ApplyCounts::default();
             for threads in threads.chunks(THREADS_PER_COMMIT) {
                 let step = self.replace(threads).await?;
                 applied.written += step.written;
@@ -85,7 +85,7 @@ impl Index {
         record(documents, [(APPLIED_SEQ, seq), (PASSAGES_VERSION, version)]).await
     }
 
-    async fn replace(&self, threads: &[ThreadDocuments]) -> Result<Applied, IndexError> {
+    async fn replace(&self, threads: &[ThreadDocuments]) -> Result<ApplyCounts, IndexError> {
         let stored = self.stored(threads).await?;
         let mut cutter = Terms::default();
         let mut rows: BTreeMap<String, DocumentRow> = BTreeMap::new();
@@ -115,12 +115,12 @@ impl Index {
             let of = &stored[id];
             census.remove(id, &of.project, of.kind);
             census.facts.remove(id);
-            census.discount_terms(&of.project, &of.terms);
+            census.remove_terms(&of.project, &of.terms);
         }
         for row in &changed {
             census.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
             if let Some(old) = stored.get(&row.id) {
-                census.discount_terms(&old.project, &old.terms);
+                census.remove_terms(&old.project, &old.terms);
             }
             census.count_terms(&row.filterable.project, &row.terms);
         }
@@ -132,7 +132,7 @@ impl Index {
             }
             census.add_pending(pending(row));
         }
-        Ok(Applied {
+        Ok(ApplyCounts {
             written: changed.len() as u64,
             unchanged: (rows.len() - changed.len()) as u64,
             deleted: gone.len() as u64,

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use backstory_model::{
-    alias::{Aliases, PersonNames, alias_of},
+    alias::{Aliases, PersonNames, alias_from_hash},
     entity::ItemKind,
 };
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let hashes = names.hashes(&key(&tx)?);
         let known = hashes.iter().map(|hash| listed(&tx, hash)).collect::<Result<Vec<_>, _>>()?;
-        let alias = known.into_iter().flatten().next().unwrap_or_else(|| alias_of(&hashes[0]));
+        let alias = known.into_iter().flatten().next().unwrap_or_else(|| alias_from_hash(&hashes[0]));
         for hash in &hashes {
             tx.execute(
                 "INSERT INTO forgotten (kind, subject, alias, at, reason) VALUES ('person', ?1, ?2, ?3, ?4)
@@ -62,7 +62,7 @@ impl Ledger {
         rewrite_items(&tx, &aliases, at, &mut erased)?;
         let called = [&names.id].into_iter().chain(&names.addresses).chain(&names.names);
         let called: Vec<String> = called.map(|name| name.to_lowercase()).collect();
-        erased.written = written::remove_naming(&tx, &called)?;
+        erased.written = written::delete_mentioning(&tx, &called)?;
         erased.messages = chats::rewrite(&tx, &aliases)?;
         tx.commit()?;
         self.know(aliases);

@@ -1,13 +1,13 @@
 //! Stored conversations; making an answer belongs to `engine::chat`.
 
-use backstory_model::{alias::Aliases, sight::Sight};
+use backstory_model::{alias::Aliases, sight::Visibility};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Ledger, LedgerError, REMOVED_ANSWER,
+    Ledger, LedgerError, REMOVED_ANSWER_TEXT,
     erase::stands_on,
     forgotten,
     row::{COMPRESSOR, unpacked},
@@ -123,7 +123,7 @@ impl Ledger {
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
     /// conversation, or it would have more than `most` messages. If whoever asks sees what is confidential, and there is
     /// any, only such may see the conversation from now on. Where an answer stands on something that was forgotten
-    /// meanwhile, [`REMOVED_ANSWER`] takes the place of it and its question; people who were have their aliases.
+    /// meanwhile, [`REMOVED_ANSWER_TEXT`] takes the place of it and its question; people who were have their aliases.
     ///
     /// # Errors
     /// Nothing is added.
@@ -145,7 +145,7 @@ impl Ledger {
         if !exists || last.unsigned_abs() + messages.len() as u64 > most {
             return Ok(None);
         }
-        if self.sight == Sight::Confidential {
+        if self.sight == Visibility::Confidential {
             tx.execute(
                 "UPDATE chats SET confidential = 1 WHERE id = ?1
                  AND EXISTS (SELECT 1 FROM items WHERE confidential AND payload IS NOT NULL)",
@@ -209,9 +209,9 @@ fn without_forgotten(
         let Some(json) = &kept[at].answer else { continue };
         let mut answer: Value = serde_json::from_slice(json).unwrap_or_default();
         if subjects.iter().any(|subject| stands_on(&answer, subject)) {
-            kept[at] = NewMessage { text: REMOVED_ANSWER.to_owned(), answer: None, ..kept[at] };
+            kept[at] = NewMessage { text: REMOVED_ANSWER_TEXT.to_owned(), answer: None, ..kept[at] };
             if let Some(question) = kept[..at].last_mut().filter(|before| before.role == Role::User) {
-                question.text = REMOVED_ANSWER.to_owned();
+                question.text = REMOVED_ANSWER_TEXT.to_owned();
             }
         } else if aliases.replace(&mut answer) > 0 {
             kept[at].answer = Some(answer.to_string().into_bytes());

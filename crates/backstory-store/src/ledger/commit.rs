@@ -24,7 +24,7 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut changes = Changes::default();
         let aliases = self.aliases();
-        for item in erase::kept_of(&tx, &page.items)? {
+        for item in erase::admissible(&tx, &page.items)? {
             let item = aliases::aliased(item, &aliases);
             people::rename(&tx, &item)?;
             let new_secrets = new_secrets(&tx, &item)?;
@@ -47,7 +47,7 @@ impl Ledger {
             }
         }
         if let Some((project, resource, cursor)) = &page.cursor
-            && !erase::is_kept_out(&tx, project, None)?
+            && !erase::is_blocked(&tx, project, None)?
         {
             tx.prepare_cached(
                 "INSERT INTO cursors (project, resource, updated_at, id) VALUES (?1, ?2, ?3, ?4)

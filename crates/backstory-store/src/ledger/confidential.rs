@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use backstory_model::{
     entity::ItemKind,
     id::{ThreadId, ThreadKind},
-    sight::Sight,
+    sight::Visibility,
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 
@@ -23,15 +23,15 @@ pub struct Confidential {
 
 impl Ledger {
     /// The same ledger as somebody sees it.
-    pub fn seeing(&self, sight: Sight) -> Self {
+    pub fn seeing(&self, sight: Visibility) -> Self {
         Self { sight, ..self.clone() }
     }
 
     /// What rows of `items`, `chats`, `audit` and `index_snapshots` must meet to be seen, as the end of a condition.
     pub(super) fn veil(&self) -> &'static str {
         match self.sight {
-            Sight::Open => "AND NOT confidential",
-            Sight::Confidential => "",
+            Visibility::Open => "AND NOT confidential",
+            Visibility::Confidential => "",
         }
     }
 
@@ -40,7 +40,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn hides(&self, id: &ThreadId) -> Result<bool, LedgerError> {
-        if self.sight == Sight::Confidential {
+        if self.sight == Visibility::Confidential {
             return Ok(false);
         }
         let connection = self.lock();
@@ -83,7 +83,7 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn confidential(&self, project: &str) -> Result<Confidential, LedgerError> {
-        if self.sight == Sight::Open {
+        if self.sight == Visibility::Open {
             return Ok(Confidential::default());
         }
         let items = self.confidential_items(project)?;
@@ -152,7 +152,7 @@ pub(super) fn hide_answers(tx: &Transaction<'_>, project: &str, key: &str) -> Re
         return Ok(());
     };
     let subject = super::Subject::Thread(ThreadId::issue(project, iid));
-    for (chat, _) in super::erase::standing_on(tx, &subject)? {
+    for (chat, _) in super::erase::answers_citing(tx, &subject)? {
         tx.execute("UPDATE chats SET confidential = 1 WHERE id = ?1", [chat])?;
     }
     Ok(())

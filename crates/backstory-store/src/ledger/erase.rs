@@ -22,7 +22,7 @@ use super::{
 use crate::scan::ZSTD;
 
 /// What stands in the place of an answer that was removed, and of its question, which may quote the same.
-pub const REMOVED_ANSWER: &str = "[Removed: the answer cited something that was forgotten.]";
+pub const REMOVED_ANSWER_TEXT: &str = "[Removed: the answer cited something that was forgotten.]";
 
 /// How much was taken out of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn each_text(&self, mut show: impl FnMut(&'static str, &[u8]) -> bool) -> Result<(), LedgerError> {
+    pub fn for_each_text(&self, mut show: impl FnMut(&'static str, &[u8]) -> bool) -> Result<(), LedgerError> {
         let connection = self.lock();
         for (table, columns) in TEXTS {
             let mut statement = connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
@@ -211,7 +211,7 @@ fn delete_written(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, Ledger
 }
 
 /// Conversation and number of the answers that stand on it.
-pub(super) fn standing_on(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
+pub(super) fn answers_citing(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec<(i64, i64)>, LedgerError> {
     let mut concerned = Vec::new();
     let mut statement = tx.prepare("SELECT chat, number, answer FROM messages WHERE answer IS NOT NULL")?;
     let mut rows = statement.query([])?;
@@ -228,12 +228,12 @@ pub(super) fn standing_on(tx: &Transaction<'_>, subject: &Subject) -> Result<Vec
 
 /// Removes the answers that stand on it; a sentence says so in their place.
 fn remove_answers(tx: &Transaction<'_>, subject: &Subject) -> Result<u64, LedgerError> {
-    let concerned = standing_on(tx, subject)?;
+    let concerned = answers_citing(tx, subject)?;
     for (chat, number) in &concerned {
         tx.execute(
             "UPDATE messages SET text = ?4, answer = NULL
              WHERE chat = ?1 AND (number = ?2 OR number = ?3 AND role = 'user')",
-            params![chat, number, number - 1, REMOVED_ANSWER],
+            params![chat, number, number - 1, REMOVED_ANSWER_TEXT],
         )?;
     }
     Ok(concerned.len() as u64)
@@ -247,24 +247,24 @@ pub(super) fn stands_on(answer: &Value, subject: &Subject) -> bool {
 }
 
 /// What is taken in of the items of a page: without what was forgotten, and those whom only that names.
-pub(super) fn kept_of<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a NewItem>, LedgerError> {
+pub(super) fn admissible<'a>(tx: &Transaction<'_>, items: &'a [NewItem]) -> Result<Vec<&'a NewItem>, LedgerError> {
     let keeps_out: bool = tx
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM forgotten WHERE kind <> 'person')")?
         .query_row([], |row| row.get(0))?;
     let mut kept = Vec::with_capacity(items.len());
     for item in items {
-        if !keeps_out || !is_kept_out(tx, &item.project, item.thread.as_deref())? {
+        if !keeps_out || !is_blocked(tx, &item.project, item.thread.as_deref())? {
             kept.push(item);
         }
     }
     if kept.len() < items.len() {
-        people::leave_strangers_out(tx, &mut kept)?;
+        people::drop_unreferenced_people(tx, &mut kept)?;
     }
     Ok(kept)
 }
 
 /// Whether something is not to be taken in: it, or the project that has it.
-pub(super) fn is_kept_out(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
+pub(super) fn is_blocked(connection: &Connection, project: &str, thread: Option<&str>) -> Result<bool, LedgerError> {
     use super::forgotten::ForgottenKind::{Project, Thread};
     if is_listed(connection, Project, project)? {
         return Ok(true);

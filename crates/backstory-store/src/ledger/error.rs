@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::lack::Lack;
+use crate::lack::MissingResource;
 
 /// What can go wrong with the ledger.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ pub enum LedgerError {
     #[error("the ledger cannot be read or written: {lack}, and repeat the command ({reason})")]
     Lacking {
         /// What the machine lacks.
-        lack: Lack,
+        lack: MissingResource,
         /// What SQLite says.
         reason: String,
     },
@@ -83,7 +83,7 @@ pub enum LedgerError {
 impl From<rusqlite::Error> for LedgerError {
     fn from(error: rusqlite::Error) -> Self {
         let reason = error.to_string();
-        match Lack::in_message(&reason) {
+        match MissingResource::in_message(&reason) {
             Some(lack) => Self::Lacking { lack, reason },
             None => Self::Sqlite(error),
         }

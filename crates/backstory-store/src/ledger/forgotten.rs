@@ -4,7 +4,7 @@ use std::fmt;
 
 use backstory_model::{
     id::{NodeId, ThreadId},
-    sight::Sight,
+    sight::Visibility,
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -179,7 +179,7 @@ impl Ledger {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kind, name) = (subject.kind(), subject.to_string());
         let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
-        if self.sight == Sight::Open && tx.query_row(records, [&name], |row| row.get(0))? {
+        if self.sight == Visibility::Open && tx.query_row(records, [&name], |row| row.get(0))? {
             return Ok(false);
         }
         let listed =
@@ -215,7 +215,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn forgotten_to_the_end(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+    pub fn completed_erasure(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
         let connection = self.lock();
         let name = subject.to_string();
         if !is_listed(&connection, subject.kind(), &name)? {
@@ -242,7 +242,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn record_forgotten_again(
+    pub fn record_repeated_erasure(
         &self,
         subject: &Subject,
         reason: Option<&str>,
@@ -260,7 +260,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn unfinished_forgets(&self) -> Result<Vec<String>, LedgerError> {
+    pub fn unfinished_erasures(&self) -> Result<Vec<String>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             // What ended has counts, also if it could not be verified.

@@ -32,7 +32,11 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn threads_after(&self, seq: u64, limit: usize) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
+    pub fn changed_threads_after(
+        &self,
+        seq: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, String, Option<String>)>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
@@ -70,7 +74,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The payload is damaged, or SQLite refused.
-    pub fn is_intact(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<bool>, LedgerError> {
+    pub fn verify_hash(&self, project: &str, kind: ItemKind, key: &str) -> Result<Option<bool>, LedgerError> {
         let Some(StoredItem { payload: Some(payload), .. }) = self.item(project, kind, key)? else { return Ok(None) };
         let connection = self.lock();
         let mut statement =
@@ -99,7 +103,7 @@ impl Ledger {
     ///
     /// # Errors
     /// A payload is damaged, or SQLite refused.
-    pub fn items_of(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
+    pub fn items_of_kind(&self, kind: ItemKind) -> Result<Vec<StoredItem>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
@@ -168,7 +172,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn keys_beginning(
+    pub fn keys_with_prefix(
         &self,
         project: &str,
         kind: ItemKind,

@@ -1,6 +1,6 @@
 //! The job queue and webhook deliveries. Running jobs belongs to `engine::worker`.
 
-use backstory_model::sight::Sight;
+use backstory_model::sight::Visibility;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -260,7 +260,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn resume_jobs(&self, now: Timestamp) -> Result<usize, LedgerError> {
+    pub fn requeue_running_jobs(&self, now: Timestamp) -> Result<usize, LedgerError> {
         let running: Vec<i64> = {
             let connection = self.lock();
             let mut statement = connection.prepare("SELECT id FROM jobs WHERE status = 'running'")?;
@@ -309,7 +309,7 @@ impl Ledger {
         ))?;
         let bounds = params![status.map(JobStatus::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
         let jobs: Vec<Job> = statement.query_map(bounds, job)?.collect::<Result<_, _>>()?;
-        jobs.into_iter().map(|job| self.as_seen(&connection, job)).collect()
+        jobs.into_iter().map(|job| self.redact_subject(&connection, job)).collect()
     }
 
     /// One job.
@@ -319,13 +319,13 @@ impl Ledger {
     pub fn job(&self, id: i64) -> Result<Option<Job>, LedgerError> {
         let connection = self.lock();
         let job = connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], job).optional()?;
-        job.map(|job| self.as_seen(&connection, job)).transpose()
+        job.map(|job| self.redact_subject(&connection, job)).transpose()
     }
 
     /// What is to be read again may be what only some may see: whoever is not among them is not told, unless it is known
     /// to be open.
-    fn as_seen(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
-        if self.sight == Sight::Confidential || job.job.kind != JobKind::Refetch {
+    fn redact_subject(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
+        if self.sight == Visibility::Confidential || job.job.kind != JobKind::Refetch {
             return Ok(job);
         }
         let mut statement = connection.prepare_cached(

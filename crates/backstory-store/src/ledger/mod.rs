@@ -29,27 +29,27 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{alias::Aliases, sight::Sight};
+use backstory_model::{alias::Aliases, sight::Visibility};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode};
 
 pub use chats::{Chat, Message, NewMessage, Role};
 pub use confidential::Confidential;
-pub use erase::{Erased, REMOVED_ANSWER};
+pub use erase::{Erased, REMOVED_ANSWER_TEXT};
 pub use error::LedgerError;
 pub use failures::{Source, SyncFailure};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
-pub use quarantine::{MAX_QUARANTINED, PutAside, Quarantined, Retried};
-pub use repositories::{Branches, ForgeAddress, LineageHead, LineageUpdate, RepositoryEntry, StoredLineage};
+pub use quarantine::{MAX_QUARANTINED, NewQuarantined, Quarantined, RetriedItem};
+pub use repositories::{BlameHead, BlameUpdate, Branches, ForgeAddress, RepositoryEntry, StoredBlame};
 pub use retired::Retired;
 pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
 
-use crate::lack::Lack;
+use crate::lack::MissingResource;
 
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
@@ -63,7 +63,7 @@ pub struct Ledger {
     path: Option<PathBuf>,
     /// Those that the list gives, changed with it while the connection is held.
     aliases: Arc<RwLock<Arc<Aliases>>>,
-    sight: Sight,
+    sight: Visibility,
 }
 
 impl Ledger {
@@ -91,7 +91,7 @@ impl Ledger {
             // SQLite does not say why it could not open a file; the system does.
             LedgerError::Sqlite(error) => {
                 let why = File::open(path).err().map(|error| error.to_string()).unwrap_or_default();
-                match Lack::in_message(&why) {
+                match MissingResource::in_message(&why) {
                     Some(lack) => LedgerError::Lacking { lack, reason: format!("{error}: {why}") },
                     None => LedgerError::Sqlite(error),
                 }
@@ -129,7 +129,7 @@ impl Ledger {
         connection.pragma_update(None, "foreign_keys", "ON")?;
         schema::migrate(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases, sight: Sight::Confidential })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases, sight: Visibility::Confidential })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -141,7 +141,7 @@ impl Ledger {
 /// Whether SQLite could not open or extend a file.
 fn is_refused(error: &LedgerError) -> bool {
     match error {
-        LedgerError::Lacking { lack, .. } => *lack == Lack::Disk,
+        LedgerError::Lacking { lack, .. } => *lack == MissingResource::Disk,
         LedgerError::Sqlite(error) => {
             matches!(error.sqlite_error_code(), Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen))
         }

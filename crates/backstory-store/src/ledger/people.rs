@@ -32,11 +32,11 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is marked.
-    pub fn bury_unnamed_people(&self, at: Timestamp) -> Result<u64, LedgerError> {
+    pub fn tombstone_unreferenced_people(&self, at: Timestamp) -> Result<u64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut named = HashSet::new();
-        each_of_threads(&tx, |_, _, mut payload| {
+        for_each_thread_item(&tx, |_, _, mut payload| {
             each_person(&mut payload, &mut |person| {
                 named.insert(identity(person));
             });
@@ -72,7 +72,7 @@ pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), Ledg
     // Another forge may have given the same number to somebody else.
     let Some(name) = renamed.filter(|_| home(&before) == home(&now)) else { return Ok(()) };
     let known_as = identity(&before);
-    each_of_threads(tx, |stored, secrets, mut payload| {
+    for_each_thread_item(tx, |stored, secrets, mut payload| {
         let mut found = false;
         each_person(&mut payload, &mut |person| {
             if identity(person) == known_as {
@@ -99,7 +99,7 @@ pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), Ledg
 }
 
 /// Leaves out those people of a page whom nothing else of it names and who have no profile yet.
-pub(super) fn leave_strangers_out(tx: &Transaction<'_>, items: &mut Vec<&NewItem>) -> Result<(), LedgerError> {
+pub(super) fn drop_unreferenced_people(tx: &Transaction<'_>, items: &mut Vec<&NewItem>) -> Result<(), LedgerError> {
     let mut named = HashSet::new();
     for item in items.iter().filter(|item| item.kind != ItemKind::Person) {
         let mut payload = read(Some(&item.payload));
@@ -123,7 +123,7 @@ pub(super) fn leave_strangers_out(tx: &Transaction<'_>, items: &mut Vec<&NewItem
 }
 
 /// Shows every issue, merge request and discussion, how many secrets of which kind were replaced in it, and its payload.
-fn each_of_threads(
+fn for_each_thread_item(
     tx: &Transaction<'_>,
     mut show: impl FnMut(StoredItem, BTreeMap<String, u64>, Value) -> Result<(), LedgerError>,
 ) -> Result<(), LedgerError> {

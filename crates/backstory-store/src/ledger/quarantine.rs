@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use super::{
     Ledger, LedgerError, NewItem, Page, StoredItem, Subject,
     commit::upsert,
-    erase::is_kept_out,
+    erase::is_blocked,
     row::{COLUMNS, raw, unpack},
     time,
 };
@@ -22,7 +22,7 @@ const MAX_TEXT: usize = 200;
 
 /// Something that cannot be read and is to be put aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PutAside {
+pub struct NewQuarantined {
     /// Full path of the project that it came with; also of people.
     pub project: String,
     /// What it is.
@@ -39,7 +39,7 @@ pub struct PutAside {
     pub confidential: bool,
 }
 
-impl PutAside {
+impl NewQuarantined {
     /// Whether it is that item.
     pub(super) fn is(&self, project: &str, kind: ItemKind, key: &str) -> bool {
         self.project == project && self.kind == kind && self.key == key
@@ -50,7 +50,7 @@ impl PutAside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     /// What it is, and what is wrong with it.
-    pub of: PutAside,
+    pub of: NewQuarantined,
     /// When it first could not be read.
     pub first_seen: Timestamp,
     /// When it was last tried.
@@ -59,7 +59,7 @@ pub struct Quarantined {
 
 /// What was read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Retried {
+pub enum RetriedItem {
     /// An issue or merge request with all that came with it: project and key.
     Thread(String, String),
     /// Everything of a kind that a project has.
@@ -98,7 +98,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn put_aside(&self, items: &[PutAside], at: Timestamp) -> Result<(), LedgerError> {
+    pub fn put_aside(&self, items: &[NewQuarantined], at: Timestamp) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -145,7 +145,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_parsers(&self, version: u32) -> Result<(), LedgerError> {
+    pub fn set_parser_version(&self, version: u32) -> Result<(), LedgerError> {
         self.lock().execute(
             "INSERT INTO parsers (id, version) VALUES (1, ?1) ON CONFLICT DO UPDATE SET version = excluded.version",
             [version],
@@ -166,7 +166,7 @@ fn collect(connection: &Connection, sql: &str, bounds: impl rusqlite::Params) ->
 /// `None` for a kind that only a newer program knows.
 fn quarantined(row: &Row<'_>) -> rusqlite::Result<Option<Quarantined>> {
     let Some(kind) = ItemKind::from_name(&row.get::<_, String>(1)?) else { return Ok(None) };
-    let of = PutAside {
+    let of = NewQuarantined {
         project: row.get(0)?,
         kind,
         key: row.get(2)?,
@@ -182,8 +182,8 @@ fn quarantined(row: &Row<'_>) -> rusqlite::Result<Option<Quarantined>> {
 pub(super) fn take_in(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerError> {
     for retried in &page.retried {
         let (project, column, value) = match retried {
-            Retried::Thread(project, thread) => (project, "thread", thread.as_str()),
-            Retried::Kind(project, kind) => (project, "kind", kind.as_str()),
+            RetriedItem::Thread(project, thread) => (project, "thread", thread.as_str()),
+            RetriedItem::Kind(project, kind) => (project, "kind", kind.as_str()),
         };
         let known: Vec<(String, String)> = tx
             .prepare_cached(&format!("SELECT kind, key FROM quarantine WHERE project = ?1 AND {column} = ?2"))?
@@ -199,7 +199,7 @@ pub(super) fn take_in(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerErr
         }
     }
     for of in &page.put_aside {
-        if !is_kept_out(tx, &of.project, of.thread.as_deref())? {
+        if !is_blocked(tx, &of.project, of.thread.as_deref())? {
             if of.confidential {
                 hide(tx, of)?;
             }
@@ -215,7 +215,7 @@ pub(super) fn take_in(tx: &Transaction<'_>, page: &Page) -> Result<(), LedgerErr
     Ok(())
 }
 
-fn put(tx: &Transaction<'_>, of: &PutAside, at: Timestamp) -> Result<(), LedgerError> {
+fn put(tx: &Transaction<'_>, of: &NewQuarantined, at: Timestamp) -> Result<(), LedgerError> {
     let short = |text: &str| text.chars().take(MAX_TEXT).collect::<String>();
     tx.prepare_cached(
         "INSERT INTO quarantine (project, kind, key, thread, field, reason, confidential, first_seen, last_tried)
@@ -245,7 +245,7 @@ fn count(tx: &Transaction<'_>, project: &str) -> Result<u64, LedgerError> {
 
 /// What came as confidential and cannot be read is confidential all the same in the state that is stored: an issue with
 /// all its discussions.
-fn hide(tx: &Transaction<'_>, of: &PutAside) -> Result<(), LedgerError> {
+fn hide(tx: &Transaction<'_>, of: &NewQuarantined) -> Result<(), LedgerError> {
     let is_thread = matches!(of.kind, ItemKind::Issue | ItemKind::MergeRequest);
     let stored: Vec<(StoredItem, Option<String>)> = tx
         .prepare_cached(&format!(

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use backstory_model::{
     commit::Sha,
     entity::ItemKind,
-    lineage::{Lineage, ReplacedInFile},
+    lineage::{Lineage, ReplacedHunks},
     reference::Forge,
 };
 use jiff::Timestamp;
@@ -68,7 +68,7 @@ pub struct RepositoryEntry {
 
 /// What is known of the lines of a regular file at a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StoredLineage {
+pub enum StoredBlame {
     /// Where they come from.
     Traced(Lineage),
     /// It is no text.
@@ -79,7 +79,7 @@ pub enum StoredLineage {
 
 /// Up to where the lineage of a branch has been computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LineageHead {
+pub struct BlameHead {
     /// The commit whose files' lineage is stored.
     pub tip: Sha,
     /// Commits that pass their lines on.
@@ -88,17 +88,17 @@ pub struct LineageHead {
 
 /// How the lineage of a branch changes.
 #[derive(Debug)]
-pub struct LineageUpdate<'a> {
+pub struct BlameUpdate<'a> {
     /// Full path of the project.
     pub project: &'a str,
     /// Name of the branch.
     pub branch: &'a str,
     /// Where it stands afterwards.
-    pub head: LineageHead,
+    pub head: BlameHead,
     /// Whether `files` is all there is, not only what differs.
     pub whole: bool,
     /// Files by path; `None` for one that is gone.
-    pub files: Vec<(String, Option<StoredLineage>)>,
+    pub files: Vec<(String, Option<StoredBlame>)>,
 }
 
 const TRACED: i64 = 0;
@@ -217,7 +217,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn lineage_head(&self, project: &str, branch: &str) -> Result<Option<LineageHead>, LedgerError> {
+    pub fn lineage_head(&self, project: &str, branch: &str) -> Result<Option<BlameHead>, LedgerError> {
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT tip, ignored FROM lineage_heads WHERE project = ?1 AND branch = ?2")?;
@@ -226,7 +226,7 @@ impl Ledger {
         let head = row.optional()?;
         // A row that cannot be read is no row: lineage is computed anew.
         Ok(head.and_then(|(tip, ignored)| {
-            Some(LineageHead { tip: tip.parse().ok()?, ignored: serde_json::from_str(&ignored).ok()? })
+            Some(BlameHead { tip: tip.parse().ok()?, ignored: serde_json::from_str(&ignored).ok()? })
         }))
     }
 
@@ -234,7 +234,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn lineage(&self, project: &str, branch: &str, path: &str) -> Result<Option<StoredLineage>, LedgerError> {
+    pub fn lineage(&self, project: &str, branch: &str, path: &str) -> Result<Option<StoredBlame>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached("SELECT state, spans FROM lineage WHERE project = ?1 AND branch = ?2 AND path = ?3")?;
@@ -242,11 +242,11 @@ impl Ledger {
             Ok((row.get::<_, i64>(0)?, row.get::<_, Option<Vec<u8>>>(1)?))
         });
         Ok(row.optional()?.and_then(|(state, spans)| match state {
-            BINARY => Some(StoredLineage::Binary),
-            TOO_LARGE => Some(StoredLineage::TooLarge),
+            BINARY => Some(StoredBlame::Binary),
+            TOO_LARGE => Some(StoredBlame::TooLarge),
             _ => {
                 let bytes = unpacked(&spans?).ok()?;
-                Some(StoredLineage::Traced(Lineage::from_bytes(&bytes).ok()?))
+                Some(StoredBlame::Traced(Lineage::from_bytes(&bytes).ok()?))
             }
         }))
     }
@@ -255,7 +255,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn update_lineage(&self, update: &LineageUpdate<'_>) -> Result<(), LedgerError> {
+    pub fn update_lineage(&self, update: &BlameUpdate<'_>) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (project, branch) = (update.project, update.branch);
@@ -273,9 +273,9 @@ impl Ledger {
                         delete.execute(params![project, branch, path])?;
                         continue;
                     }
-                    Some(StoredLineage::Traced(lineage)) => (TRACED, Some(pack(&lineage.to_bytes(), path)?)),
-                    Some(StoredLineage::Binary) => (BINARY, None),
-                    Some(StoredLineage::TooLarge) => (TOO_LARGE, None),
+                    Some(StoredBlame::Traced(lineage)) => (TRACED, Some(pack(&lineage.to_bytes(), path)?)),
+                    Some(StoredBlame::Binary) => (BINARY, None),
+                    Some(StoredBlame::TooLarge) => (TOO_LARGE, None),
                 };
                 insert.execute(params![project, branch, path, state, spans])?;
             }
@@ -292,7 +292,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn keep_lineage_of(&self, project: &str, branches: &[&str]) -> Result<(), LedgerError> {
+    pub fn retain_blame_of(&self, project: &str, branches: &[&str]) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known: Vec<String> = tx
@@ -311,7 +311,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn replaced(&self, project: &str, commit: Sha, path: &str) -> Result<Option<ReplacedInFile>, LedgerError> {
+    pub fn replaced(&self, project: &str, commit: Sha, path: &str) -> Result<Option<ReplacedHunks>, LedgerError> {
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT hunks FROM replaced WHERE project = ?1 AND sha = ?2 AND path = ?3")?;
@@ -335,7 +335,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn put_derived(&self, project: &str, name: &str, state: &[u8]) -> Result<(), LedgerError> {
+    pub fn put_aggregate(&self, project: &str, name: &str, state: &[u8]) -> Result<(), LedgerError> {
         let state = pack(state, name)?;
         self.lock().execute(
             "INSERT OR REPLACE INTO derived (project, name, state) VALUES (?1, ?2, ?3)",
@@ -348,7 +348,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is stored.
-    pub fn put_replaced(&self, project: &str, replaced: &[(Sha, ReplacedInFile)]) -> Result<(), LedgerError> {
+    pub fn put_replaced(&self, project: &str, replaced: &[(Sha, ReplacedHunks)]) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
@@ -367,7 +367,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn keep_replaced_by(&self, project: &str, is_kept: impl Fn(Sha) -> bool) -> Result<(), LedgerError> {
+    pub fn retain_replaced_by(&self, project: &str, is_kept: impl Fn(Sha) -> bool) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known: Vec<String> = tx

@@ -81,7 +81,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn has_remains(&self, since: Timestamp) -> Result<bool, LedgerError> {
+    pub fn has_unpurged_data(&self, since: Timestamp) -> Result<bool, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT EXISTS (SELECT 1 FROM audit WHERE {REMAINS})
@@ -94,7 +94,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_no_remains(&self, at: Timestamp) -> Result<(), LedgerError> {
+    pub fn record_purged(&self, at: Timestamp) -> Result<(), LedgerError> {
         self.lock().execute(
             &format!("UPDATE audit SET counts = json_set(counts, '$.cleared', ?1) WHERE {REMAINS}"),
             [at.as_millisecond()],
@@ -122,7 +122,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn unretire(&self, project: &str, threads: &[String]) -> Result<(), LedgerError> {
+    pub fn restore_retired(&self, project: &str, threads: &[String]) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for thread in threads {

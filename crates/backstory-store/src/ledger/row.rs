@@ -8,7 +8,7 @@ use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::{LedgerError, PutAside, Retried, time};
+use super::{LedgerError, NewQuarantined, RetriedItem, time};
 
 /// Level of compression of payloads; 3 is zstd's default, a good balance for JSON.
 pub(super) const ZSTD_LEVEL: i32 = 3;
@@ -79,9 +79,9 @@ pub struct Page {
     /// Threads (project, key) whose discussions are all among `items`: those that are not are gone.
     pub complete_threads: Vec<(String, String)>,
     /// What came and cannot be read. What is stored of it stays.
-    pub put_aside: Vec<PutAside>,
+    pub put_aside: Vec<NewQuarantined>,
     /// What was read again: what was put aside of it before and is not now leaves the quarantine.
-    pub retried: Vec<Retried>,
+    pub retried: Vec<RetriedItem>,
     /// Cursor of a list: project, `issue` or `merge_request`, and where it stands now.
     pub cursor: Option<(String, ItemKind, Cursor)>,
 }

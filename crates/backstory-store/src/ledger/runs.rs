@@ -1,6 +1,6 @@
 //! Sync runs: one at a time, each with a record.
 
-use backstory_model::sight::Sight;
+use backstory_model::sight::Visibility;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
+    pub fn record_synced(&self, project: &str, began: Timestamp) -> Result<(), LedgerError> {
         self.lock().execute(
             "INSERT INTO synced (project, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = excluded.at",
             params![project, began.as_millisecond()],
@@ -105,11 +105,11 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn note_sight(&self, project: &str, sight: Sight) -> Result<(), LedgerError> {
+    pub fn note_sight(&self, project: &str, sight: Visibility) -> Result<(), LedgerError> {
         self.lock().execute(
             "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
-            params![project, NEVER, sight == Sight::Confidential],
+            params![project, NEVER, sight == Visibility::Confidential],
         )?;
         Ok(())
     }
@@ -118,11 +118,11 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn synced_seeing(&self, project: &str) -> Result<Option<Sight>, LedgerError> {
+    pub fn synced_visibility(&self, project: &str) -> Result<Option<Visibility>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT confidential FROM synced WHERE project = ?1")?;
         let confidential: Option<bool> = statement.query_row([project], |row| row.get(0)).optional()?;
-        Ok(confidential.map(|all| if all { Sight::Confidential } else { Sight::Open }))
+        Ok(confidential.map(|all| if all { Visibility::Confidential } else { Visibility::Open }))
     }
 
     /// When the last sync that read a project to the end began.

@@ -160,7 +160,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn forget_snapshots(&self, ids: &[String]) -> Result<usize, LedgerError> {
+    pub fn delete_snapshots(&self, ids: &[String]) -> Result<usize, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached("DELETE FROM index_snapshots WHERE id = ?1 AND NOT pinned")?;
         let mut forgotten = 0;

@@ -1,6 +1,6 @@
 //! Generated texts other than answers, and the tokens that were used each day.
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::WrittenKind};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::NodeId, written::GeneratedKind};
 use jiff::{Timestamp, civil::Date};
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde_json::Value;
@@ -13,7 +13,7 @@ const KEPT_DAYS: usize = 400;
 /// A text that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// What it is: `summary`, or the name of a [`WrittenKind`](backstory_model::written::WrittenKind).
+    /// What it is: `summary`, or the name of a [`GeneratedKind`](backstory_model::written::WrittenKind).
     pub kind: String,
     /// Reference of the item it is about.
     pub subject: String,
@@ -50,7 +50,7 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
     };
     // Each kind is named, so that the primary key finds the rows.
     let mut kinds = vec!["summary"];
-    kinds.extend(WrittenKind::ALL.map(WrittenKind::as_str));
+    kinds.extend(GeneratedKind::ALL.map(GeneratedKind::as_str));
     for kind in kinds {
         tx.prepare_cached("DELETE FROM written WHERE kind = ?1 AND subject = ?2")?.execute([kind, &subject])?;
     }
@@ -58,7 +58,7 @@ pub(super) fn forget(tx: &Transaction<'_>, project: &str, kind: ItemKind, key: &
 }
 
 /// Removes what names somebody by one of these names in lower case, as a word of its own; says how many texts that were.
-pub(super) fn remove_naming(tx: &Transaction<'_>, names: &[String]) -> Result<u64, LedgerError> {
+pub(super) fn delete_mentioning(tx: &Transaction<'_>, names: &[String]) -> Result<u64, LedgerError> {
     let mut naming = Vec::new();
     let mut statement = tx.prepare("SELECT kind, subject, text FROM written")?;
     let mut rows = statement.query([])?;
@@ -115,7 +115,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn all_written(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<Written>, LedgerError> {
+    pub fn list_generated(&self, kind: &str, after: &str, limit: usize) -> Result<Vec<Written>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT model, prompt, input, text, written_at, subject FROM written
@@ -131,7 +131,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn keep_written(&self, written: &Written) -> Result<(), LedgerError> {
+    pub fn put_generated(&self, written: &Written) -> Result<(), LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if forgotten::listed(&tx)?.iter().any(|subject| subject.has(&written.subject)) {
@@ -159,7 +159,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn take_tokens(&self, day: Date, tokens: u64, limit: u64) -> Result<bool, LedgerError> {
+    pub fn reserve_tokens(&self, day: Date, tokens: u64, limit: u64) -> Result<bool, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let day = day.to_string();
@@ -182,7 +182,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn give_back_tokens(&self, day: Date, tokens: u64) -> Result<(), LedgerError> {
+    pub fn refund_tokens(&self, day: Date, tokens: u64) -> Result<(), LedgerError> {
         self.lock().execute(
             "UPDATE model_days SET tokens = MAX(0, tokens - ?2) WHERE day = ?1",
             params![day.to_string(), to_i64(tokens)],
@@ -194,7 +194,7 @@ impl Ledger {
     ///
     /// # Errors
     /// SQLite refused.
-    pub fn tokens_of(&self, day: Date) -> Result<u64, LedgerError> {
+    pub fn tokens_used_on(&self, day: Date) -> Result<u64, LedgerError> {
         let connection = self.lock();
         let tokens: Option<i64> = connection
             .query_row("SELECT tokens FROM model_days WHERE day = ?1", [day.to_string()], |row| row.get(0))

@@ -3,7 +3,7 @@
 use backstory_engine::{
     error::Error,
     settings::ForgeKind,
-    sources::forge::{self, Client, ForgeError, token_wanted},
+    sources::forge::{self, Client, ForgeError, required_token},
 };
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ pub(super) fn refusal(error: ForgeError, kind: ForgeKind, url: &str, variable: &
         ForgeError::Unauthorized { .. } => Failure::configuration(format!(
             "{url} refuses the token in {variable} (401 Unauthorized); create one {} and put it into that environment \
              variable",
-            token_wanted(kind)
+            required_token(kind)
         )),
         other => Error::from(other).into(),
     }

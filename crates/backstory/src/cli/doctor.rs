@@ -12,7 +12,7 @@ use backstory_engine::{
     repository::ListRepositories,
     settings::Forge,
     sources::{
-        forge::{self, Client as ForgeClient, token_wanted},
+        forge::{self, Client as ForgeClient, required_token},
         git::{Git, command::GitSettings},
     },
     stats::StatsRequest,
@@ -29,9 +29,9 @@ use super::{
 use crate::{
     client::{Client, Remote},
     config::{self, Config, Credential},
-    data_dir::{Claim, DataDir, Want},
+    data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
-    output::{BAD, DOUBTFUL, GOOD, plain},
+    output::{BAD, GOOD, WARNING, plain},
 };
 
 /// Check the configuration, the forges, git, the repositories, the stores and the embedding model
@@ -113,7 +113,7 @@ fn print(session: &Session, report: &Report) -> Result<()> {
     for Check { name, status, detail, .. } in &report.checks {
         let (style, mark) = match status {
             Status::Ok => (GOOD, '✓'),
-            Status::Warning => (DOUBTFUL, '!'),
+            Status::Warning => (WARNING, '!'),
             Status::Failed => (BAD, '✗'),
         };
         session.terminal.line(format_args!("{style}{mark}{style:#} {name:width$}  {}", plain(detail)))?;
@@ -171,7 +171,7 @@ async fn check_forge(forge: &Forge, token: &Credential, report: &mut Report) {
     let variable = token.variable.as_deref().unwrap_or_default();
     match token.missing() {
         Some(variable) => {
-            let what = format!("a token for {url} {}", token_wanted(forge.kind));
+            let what = format!("a token for {url} {}", required_token(forge.kind));
             return report.fail("token", Failure::configuration(config::unset(variable, &what)));
         }
         None if variable.is_empty() => {
@@ -250,7 +250,7 @@ async fn check_stores(session: &Session, config: &Config, embedder: Option<Embed
         Err(failure) => return report.fail("data", failure),
     };
     report.ok("data", format_args!("{} can be written to", directory.path().display()));
-    match directory.claim("doctor", Want::Answers, &session.terminal).await {
+    match directory.claim("doctor", ClaimIntent::Answers, &session.terminal).await {
         Ok(Claim::Own) if embedder.is_none() => {
             report.warn("stores", "not opened, because they need the embedding model")
         }

@@ -1,6 +1,6 @@
 //! `enrich`: has a language model classify commits and write design notes.
 
-use backstory_engine::{enrich::EnrichRequest, model::written::WrittenKind, task::TaskKind};
+use backstory_engine::{enrich::EnrichRequest, model::written::GeneratedKind, task::TaskKind};
 use clap::ValueEnum;
 
 use super::{Session, task};
@@ -19,7 +19,7 @@ enum What {
     DesignNotes,
 }
 
-impl From<What> for WrittenKind {
+impl From<What> for GeneratedKind {
     fn from(what: What) -> Self {
         match what {
             What::Classification => Self::Classification,
@@ -56,7 +56,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open_for_work(session, "enrich", || session.config()?.require_llm_key()).await?;
     let request = EnrichRequest {
         projects: args.projects.clone(),
-        what: args.what.map(WrittenKind::from),
+        what: args.what.map(GeneratedKind::from),
         limit: args.limit.map(|limit| limit as usize),
     };
     let summary = task::follow(&client, TaskKind::Enrich, Box::pin(client.answer(request))).await?;

@@ -15,7 +15,7 @@ use std::{
 use backstory_engine::{
     error::ErrorKind,
     eval::{DEFAULT_DEPTH, MAX_DEPTH},
-    model::eval::{self, Answered, Drift, IndexState, Leg, MAX_FILE, QuestionFile, Report},
+    model::eval::{self, Answered, Drift, IndexState, MAX_FILE, QuestionFile, Report, Retriever},
 };
 use clap::ValueEnum;
 use serde::Serialize;
@@ -133,7 +133,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let project = args.project.clone().or(file.project.take());
     let all = args.kinds.is_empty();
     keep_kinds(args, &mut file)?;
-    let wanted = if args.legs.is_empty() { Leg::ALL.to_vec() } else { legs(&args.legs) };
+    let wanted = if args.legs.is_empty() { Retriever::ALL.to_vec() } else { legs(&args.legs) };
 
     let client = Client::open(session, "eval", || Ok(())).await?;
     repos::require_projects(session, &client, project.as_slice()).await?;
@@ -142,7 +142,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         session.terminal.warning(warning);
     }
     // Misses are told of what users have, if that was asked.
-    let missed = if wanted.contains(&Leg::Fused) { Leg::Fused } else { wanted[0] };
+    let missed = if wanted.contains(&Retriever::Fused) { Retriever::Fused } else { wanted[0] };
     let report = Report::of(&found.answered, missed);
     let unmet = if all { file.bounds.unmet(&report) } else { vec![] };
     if !all && !file.bounds.is_empty() {
@@ -184,16 +184,16 @@ fn file_name(args: &Args) -> std::path::Display<'_> {
     args.file.as_deref().unwrap_or_else(|| Path::new("the file")).display()
 }
 
-fn legs(asked: &[AskedLeg]) -> Vec<Leg> {
+fn legs(asked: &[AskedLeg]) -> Vec<Retriever> {
     let leg = |asked: &AskedLeg| match asked {
-        AskedLeg::Lexical => Leg::Lexical,
-        AskedLeg::Semantic => Leg::Semantic,
-        AskedLeg::Graph => Leg::Graph,
-        AskedLeg::Rrf => Leg::Rrf,
-        AskedLeg::Fused => Leg::Fused,
+        AskedLeg::Lexical => Retriever::Lexical,
+        AskedLeg::Semantic => Retriever::Semantic,
+        AskedLeg::Graph => Retriever::Graph,
+        AskedLeg::Rrf => Retriever::Rrf,
+        AskedLeg::Fused => Retriever::Fused,
     };
-    let asked: Vec<Leg> = asked.iter().map(leg).collect();
-    Leg::ALL.into_iter().filter(|leg| asked.contains(leg)).collect()
+    let asked: Vec<Retriever> = asked.iter().map(leg).collect();
+    Retriever::ALL.into_iter().filter(|leg| asked.contains(leg)).collect()
 }
 
 /// A share, 0 to 1.

@@ -1,6 +1,6 @@
 //! Prints design notes that a language model wrote, for several commands.
 
-use backstory_engine::{enrich::NotesByModel, model::text::capital};
+use backstory_engine::{enrich::ThreadNotes, model::text::capital};
 
 use crate::{
     failure::Result,
@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Prints the notes of an issue or merge request, with who wrote them, and after each what it rests on.
-pub(super) fn print(terminal: &Terminal, of: &NotesByModel) -> Result<()> {
+pub(super) fn print(terminal: &Terminal, of: &ThreadNotes) -> Result<()> {
     let (about, name, when) = (&of.about, plain(&of.model.name), day(of.written_at));
     let old = if of.outdated { "; the discussion has changed since" } else { "" };
     terminal.line(format_args!(

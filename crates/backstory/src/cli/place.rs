@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use backstory_engine::{
     model::id::{InvalidId, NodeId, is_sha},
     repository::{ListRepositories, RepositoryStatus},
-    sources::git::naming::{host_and_project, origin_of, repository_around},
+    sources::git::naming::{discover_repository, host_and_project, origin_url},
     trace::Target,
 };
 
@@ -141,9 +141,9 @@ struct Here {
 
 impl Here {
     fn find(repositories: &[RepositoryStatus]) -> Option<Self> {
-        let root = repository_around(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
+        let root = discover_repository(&std::env::current_dir().ok()?)?.canonicalize().ok()?;
         let by_path = |repository: &&RepositoryStatus| Path::new(&repository.address) == root;
-        let origin = origin_of(&root);
+        let origin = origin_url(&root);
         let origin = origin.as_deref().and_then(host_and_project).map(|(_, project)| project);
         let by_name = |repository: &&RepositoryStatus| Some(repository.project.as_str()) == origin;
         let found = repositories.iter().find(by_path).or_else(|| repositories.iter().find(by_name));

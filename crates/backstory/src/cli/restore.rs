@@ -7,7 +7,7 @@ use clap::value_parser;
 
 use super::Session;
 use crate::{
-    data_dir::{Claim, DataDir, Want},
+    data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
 };
 
@@ -27,7 +27,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let in_use =
         |who: String| Err(Failure::new(ErrorKind::Conflict, format!("{who} has the ledger open; end it first")));
-    match directory.claim("restore", Want::Work, &session.terminal).await? {
+    match directory.claim("restore", ClaimIntent::Work, &session.terminal).await? {
         Claim::Own => {}
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
         Claim::Busy(holder) => return in_use(holder.to_string()),

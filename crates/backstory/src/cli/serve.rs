@@ -14,7 +14,7 @@ use super::Session;
 use crate::{
     client::open_engine,
     config::{self, Credential, parse_address},
-    data_dir::{Claim, DataDir, Role, SCHEME, SERVE, Want},
+    data_dir::{Claim, ClaimIntent, DataDir, Role, SCHEME, SERVE},
     failure::{Failure, Result, reason},
 };
 
@@ -45,7 +45,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             format!("{who} is using {name}; end it first, or use another data directory"),
         ))
     };
-    match directory.claim(SERVE, Want::Work, &session.terminal).await? {
+    match directory.claim(SERVE, ClaimIntent::Work, &session.terminal).await? {
         Claim::Own => {}
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
         Claim::Busy(holder) => return in_use(holder.to_string()),

@@ -11,7 +11,7 @@ use backstory_engine::{
     model::id::NodeId,
     repository::{CentralFilesRequest, ListRepositories, RepositoryStatus},
     show::{NodeDetails, ShowRequest},
-    sources::git::naming::repository_around,
+    sources::git::naming::discover_repository,
 };
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     client::{Client, Remote},
     config::parse_address,
-    data_dir::{Claim, DataDir, UP, Want},
+    data_dir::{Claim, ClaimIntent, DataDir, UP},
     failure::{Failure, Result},
     output::{duration, plain},
 };
@@ -50,7 +50,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let address = serve::check_address(session, args.listen)?;
     let config = session.config()?;
     let directory = DataDir::open(&config.data_dir)?;
-    match directory.claim(UP, Want::Work, &session.terminal).await? {
+    match directory.claim(UP, ClaimIntent::Work, &session.terminal).await? {
         Claim::Own => {
             let server = Server::open(session, UP, directory, address).await?;
             server.share(session)?;
@@ -79,7 +79,7 @@ fn around(path: &Path) -> Result<String> {
         .map_err(|error| Failure::usage(format!("{shown} cannot be read: {}", crate::failure::reason(&error))))?;
     let missing =
         || Failure::usage(format!("{shown} is in no git repository; go into one, or name one: backstory up PATH"));
-    let repository = repository_around(&there).ok_or_else(missing)?;
+    let repository = discover_repository(&there).ok_or_else(missing)?;
     let repository = repository.canonicalize().unwrap_or(repository);
     Ok(repository.display().to_string())
 }

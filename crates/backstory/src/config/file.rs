@@ -13,7 +13,7 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    model::sight::Sight,
+    model::sight::Visibility,
     settings::{ForgeKind, Links, Ranking, Repositories, Retention, Schedule, Snapshots},
     snapshot::MAX_KEPT,
     sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
@@ -80,7 +80,7 @@ pub(super) struct File {
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) variable: String,
-    pub(super) sight: Sight,
+    pub(super) sight: Visibility,
 }
 
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl File {
     /// # Errors
     /// The first thing that is wrong with it.
     pub(super) fn parse(source: Source<'_>) -> Result<Self> {
-        let file: FileToml = toml::from_str(source.text).map_err(|error| source.unparsed(error))?;
+        let file: FileToml = toml::from_str(source.text).map_err(|error| source.parse_error(error))?;
         let forges = file.forge.into_iter().map(|forge| source.forge(forge)).collect::<Result<Vec<_>>>()?;
         if let Some(empty) = file.data_dir.as_ref().filter(|path| path.get_ref().trim().is_empty()) {
             return Err(source.wrong(empty.span(), "data_dir is empty; name a directory, or remove the key"));
@@ -208,7 +208,7 @@ impl Source<'_> {
     fn server_tokens(self, plain: Option<Spanned<String>>, scoped: Vec<TokenToml>) -> Result<Vec<ServerToken>> {
         let mut tokens = Vec::new();
         if let Some(variable) = self.variable("token_env", plain)? {
-            tokens.push(ServerToken { variable, sight: Sight::Open });
+            tokens.push(ServerToken { variable, sight: Visibility::Open });
         }
         for TokenToml { env, scopes } in scoped {
             let span = env.span();
@@ -218,10 +218,10 @@ impl Source<'_> {
                     self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
                 );
             }
-            let mut sight = Sight::Open;
+            let mut sight = Visibility::Open;
             for scope in scopes {
                 match scope.get_ref().as_str() {
-                    "confidential" => sight = Sight::Confidential,
+                    "confidential" => sight = Visibility::Confidential,
                     other => {
                         let what = format!("scopes: '{other}' is none; the only one is confidential");
                         return Err(self.wrong(scope.span(), what));
@@ -265,7 +265,7 @@ impl Source<'_> {
             let built = GlobBuilder::new(glob.get_ref()).literal_separator(true).build();
             set.add(built.map_err(|error| self.wrong(glob.span(), format!("{key}: {}", error.kind())))?);
         }
-        set.build().map_err(|error| self.wrong_altogether(format!("{key}: {}", error.kind())))
+        set.build().map_err(|error| self.file_error(format!("{key}: {}", error.kind())))
     }
 
     fn kind(self, kind: &Spanned<String>) -> Result<ForgeKind> {
@@ -363,7 +363,7 @@ impl Source<'_> {
     /// Digests of texts that are no secrets. The texts themselves must not stand in a file.
     fn allowed(self, digests: Vec<Spanned<String>>) -> Result<Vec<String>> {
         if digests.len() > MAX_ALLOWED {
-            return Err(self.wrong_altogether(format!("allow: there are more than {MAX_ALLOWED} texts; remove some")));
+            return Err(self.file_error(format!("allow: there are more than {MAX_ALLOWED} texts; remove some")));
         }
         let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if let Some(wrong) = digests.iter().find(|digest| !is_digest(digest.get_ref())) {

@@ -25,13 +25,13 @@ impl Source<'_> {
     }
 
     /// The failure for something wrong with the file as a whole.
-    pub(super) fn wrong_altogether(self, what: impl std::fmt::Display) -> Failure {
+    pub(super) fn file_error(self, what: impl std::fmt::Display) -> Failure {
         Failure::configuration(format!("{}: {what}", self.path.display()))
     }
 
     /// The failure for what the parser could not take, as the parser shows it: with the line, but without a value that
     /// follows what is wrong, since it may be a secret.
-    pub(super) fn unparsed(self, mut error: toml::de::Error) -> Failure {
+    pub(super) fn parse_error(self, mut error: toml::de::Error) -> Failure {
         let at = error.span().unwrap_or(0..0);
         let hint = if self.text.get(at.clone()) == Some("[forge]") {
             "; write [[forge]], in two brackets, because there can be several".to_owned()

@@ -6,7 +6,7 @@ use backstory_engine::model::{
     commit::{Commit as CommitItem, FileChange as FileChangeItem, Sha},
     document::commit_url,
     id::NodeId,
-    repository::{CommitRecord, InRepository},
+    repository::{CommitRecord, RepositoryRecord},
 };
 
 use super::{
@@ -99,13 +99,13 @@ impl Commit {
 
     /// Whether secrets were replaced in its message or found in the lines it changes: whoever wrote it should revoke them.
     async fn security_warning(&self, ctx: &Context<'_>) -> Result<bool> {
-        Ok(self.read(ctx, |commit| !commit.all_secrets().is_empty()).await?.unwrap_or_default())
+        Ok(self.read(ctx, |commit| !commit.secret_counts().is_empty()).await?.unwrap_or_default())
     }
 
     /// Which secrets were replaced in its message or found in the lines it changes.
     #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
-        Ok(secret::list(self.read(ctx, |commit| commit.all_secrets()).await?))
+        Ok(secret::list(self.read(ctx, |commit| commit.secret_counts()).await?))
     }
 
     /// Who wrote the change, as the repository's mailmap has it.
@@ -191,7 +191,8 @@ impl Commit {
 
     /// Its page at the forge; null if there is none.
     async fn url(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        let url = |of: &InRepository, record: &CommitRecord| commit_url(of.context(), &record.commit.sha.to_string());
+        let url =
+            |of: &RepositoryRecord, record: &CommitRecord| commit_url(of.context(), &record.commit.sha.to_string());
         Ok(commit_record(ctx, self.links.id().clone(), url).await?.and_then(some_url))
     }
 

@@ -89,7 +89,7 @@ fn named<V: ToString>(of: BTreeMap<String, V>) -> Vec<PackParameter> {
     of.into_iter().map(|(name, value)| PackParameter { name, value: value.to_string() }).collect()
 }
 
-fn hashes(of: Vec<pack::Hashed>) -> Vec<PackHash> {
+fn hashes(of: Vec<pack::HashedEntry>) -> Vec<PackHash> {
     of.into_iter().map(|of| PackHash { id: of.id.into(), content_hash: of.content_hash }).collect()
 }
 

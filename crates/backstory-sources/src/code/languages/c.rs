@@ -1,6 +1,6 @@
 //! Syntax nodes of C, and what C++ adds to them.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Definition, Name, Refine, Role, Row, define, named, refined};
 
@@ -34,7 +34,7 @@ pub(super) const CPP_ROWS: &[Row] = &[
     ("alias_declaration", define(EntityKind::TypeAlias)),
     ("concept_definition", define(EntityKind::Interface)),
     ("field_declaration", Role::Bind(Binding::Declarators)),
-    ("base_class_clause", Role::Base(HeritageKind::Extends)),
+    ("base_class_clause", Role::Base(SupertypeKind::Extends)),
     ("new_expression", Role::Call("type")),
     ("raw_string_literal", Role::Opaque),
 ];

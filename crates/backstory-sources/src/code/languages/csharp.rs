@@ -1,6 +1,6 @@
 //! Syntax nodes of C#.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Name, Role, Row, define, named};
 
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Row] = &[
     ("event_declaration", define(EntityKind::Variable)),
     ("field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
     ("event_field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
-    ("base_list", Role::Base(HeritageKind::Extends)),
+    ("base_list", Role::Base(SupertypeKind::Extends)),
     ("using_directive", Role::Import),
     ("invocation_expression", Role::Call("function")),
     ("object_creation_expression", Role::Call("type")),

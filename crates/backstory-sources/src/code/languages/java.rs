@@ -1,6 +1,6 @@
 //! Syntax nodes of Java.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Role, Row, define};
 
@@ -21,9 +21,9 @@ pub(super) const ROWS: &[Row] = &[
     ("field_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declarator"))),
     ("constant_declaration", Role::Bind(Binding::Descendant(EntityKind::Constant, "variable_declarator"))),
     ("import_declaration", Role::Import),
-    ("superclass", Role::Base(HeritageKind::Extends)),
-    ("extends_interfaces", Role::Base(HeritageKind::Extends)),
-    ("super_interfaces", Role::Base(HeritageKind::Implements)),
+    ("superclass", Role::Base(SupertypeKind::Extends)),
+    ("extends_interfaces", Role::Base(SupertypeKind::Extends)),
+    ("super_interfaces", Role::Base(SupertypeKind::Implements)),
     ("method_invocation", Role::CallOn("object", "name")),
     ("object_creation_expression", Role::Call("type")),
     ("string_literal", Role::Opaque),

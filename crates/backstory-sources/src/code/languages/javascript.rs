@@ -1,6 +1,6 @@
 //! Syntax nodes of JavaScript and TypeScript.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Role, Row, define};
 
@@ -30,9 +30,9 @@ pub(super) const ROWS: &[Row] = &[
     ("field_definition", Role::Bind(Binding::Declarator)),
     ("assignment_expression", Role::Bind(Binding::Member)),
     ("import_statement", Role::Import),
-    ("extends_clause", Role::Base(HeritageKind::Extends)),
-    ("extends_type_clause", Role::Base(HeritageKind::Extends)),
-    ("implements_clause", Role::Base(HeritageKind::Implements)),
+    ("extends_clause", Role::Base(SupertypeKind::Extends)),
+    ("extends_type_clause", Role::Base(SupertypeKind::Extends)),
+    ("implements_clause", Role::Base(SupertypeKind::Implements)),
     ("call_expression", Role::Call("function")),
     ("new_expression", Role::Call("constructor")),
     ("string", Role::Opaque),

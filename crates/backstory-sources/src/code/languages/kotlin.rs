@@ -1,6 +1,6 @@
 //! Syntax nodes of Kotlin.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Name, Refine, Role, Row, define, named, refined};
 
@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     ("secondary_constructor", named(EntityKind::Method, Name::Fixed("constructor"))),
     ("type_alias", named(EntityKind::TypeAlias, Name::Field("type"))),
     ("property_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_declaration"))),
-    ("delegation_specifiers", Role::Base(HeritageKind::Extends)),
+    ("delegation_specifiers", Role::Base(SupertypeKind::Extends)),
     ("import", Role::Import),
     ("call_expression", Role::Call("")),
 ];

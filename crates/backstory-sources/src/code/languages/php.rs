@@ -1,6 +1,6 @@
 //! Syntax nodes of PHP.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Refine, Role, Row, define, refined};
 
@@ -17,9 +17,9 @@ pub(super) const ROWS: &[Row] = &[
     ("method_declaration", define(EntityKind::Method)),
     ("const_declaration", Role::Bind(Binding::Descendant(EntityKind::Constant, "name"))),
     ("property_declaration", Role::Bind(Binding::Descendant(EntityKind::Variable, "variable_name"))),
-    ("base_clause", Role::Base(HeritageKind::Extends)),
-    ("class_interface_clause", Role::Base(HeritageKind::Implements)),
-    ("use_declaration", Role::Base(HeritageKind::Extends)),
+    ("base_clause", Role::Base(SupertypeKind::Extends)),
+    ("class_interface_clause", Role::Base(SupertypeKind::Implements)),
+    ("use_declaration", Role::Base(SupertypeKind::Extends)),
     ("namespace_use_declaration", Role::Import),
     ("include_expression", Role::Import),
     ("include_once_expression", Role::Import),

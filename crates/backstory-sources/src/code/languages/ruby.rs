@@ -1,6 +1,6 @@
 //! Syntax nodes of Ruby.
 
-use backstory_model::code::{EntityKind, HeritageKind};
+use backstory_model::code::{EntityKind, SupertypeKind};
 
 use super::{Binding, Role, Row, define};
 
@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     ("method", define(EntityKind::Function)),
     ("singleton_method", define(EntityKind::Function)),
     ("assignment", Role::Bind(Binding::Assignment)),
-    ("superclass", Role::Base(HeritageKind::Extends)),
+    ("superclass", Role::Base(SupertypeKind::Extends)),
     ("call", Role::CallOn("receiver", "method")),
     ("heredoc_body", Role::Opaque),
     ("regex", Role::Opaque),

@@ -4,7 +4,7 @@ use backstory_model::code::FileKind;
 use proptest::prelude::*;
 
 use super::*;
-use crate::code::{analyse, analyse_as};
+use crate::code::{analyse, analyze_as};
 
 fn cut(path: &str, source: &str, lines: u32) -> Vec<(u32, u32, String)> {
     let analysis = analyse(path, source.as_bytes());
@@ -50,7 +50,7 @@ proptest! {
     ) {
         let source = pieces.concat();
         let kind = FileKind::Code(backstory_model::code::Language::Python);
-        let analysis = analyse_as(kind, "a.py", source.as_bytes());
+        let analysis = analyze_as(kind, "a.py", source.as_bytes());
         let found = passages(&analysis, Limits { lines, overlap: 0, passages: 10_000 });
         let mut next = 1;
         for passage in found {

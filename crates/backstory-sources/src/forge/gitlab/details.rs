@@ -82,7 +82,7 @@ fn gather(
     let mut seen = BTreeSet::new();
     discussions.retain(|discussion| seen.insert(discussion.key.clone()));
     let Discussions { internal_notes, mut people, insiders, .. } = read;
-    people.add_insiders(insiders);
+    people.add_confidential(insiders);
     let mut people = people.into_payloads();
     let mut json = bundle(thread);
     let confidential = listing.is_confidential();

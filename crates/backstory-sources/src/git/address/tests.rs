@@ -122,8 +122,8 @@ fn git_is_told_which_addresses_to_use() {
     let remote = remote_of("https://example.com:8443/a");
     assert_eq!(remote.curl_resolve().unwrap(), "example.com:8443:93.184.216.34");
     assert_eq!(remote.origin(), "https://example.com:8443/");
-    assert!(remote.may_have_token());
-    assert!(!remote_of("http://example.com/a").may_have_token());
+    assert!(remote.may_receive_token());
+    assert!(!remote_of("http://example.com/a").may_receive_token());
     let ssh = remote_of("git@example.com:a").ssh_command();
     assert!(
         ssh.contains("BatchMode=yes") && ssh.contains("HostName=93.184.216.34 -o HostKeyAlias=example.com"),

@@ -14,7 +14,7 @@ fn request<'a>(address: &'a Address, directory: &'a Path) -> CloneRequest<'a> {
 fn refs_of(directory: &Path) -> String {
     let limits = Limits { time: Duration::from_secs(20), output: 1 << 20 };
     let output =
-        git().command(Some(directory), Reach::Nothing, "for-each-ref").run(limits, &Cancel::default()).unwrap();
+        git().command(Some(directory), NetworkAccess::Nothing, "for-each-ref").run(limits, &Cancel::default()).unwrap();
     String::from_utf8(output).unwrap()
 }
 

@@ -45,7 +45,7 @@ fn a_missing_or_old_git_is_named() {
 fn the_environment_is_ours_alone() {
     let dir = tempfile::tempdir().unwrap();
     let git = Git::find(program(dir.path(), "env")).unwrap();
-    let secret = git.command(None, Reach::Https, "x").config("http.extraHeader", "Authorization: t0p");
+    let secret = git.command(None, NetworkAccess::Https, "x").config("http.extraHeader", "Authorization: t0p");
     let output = String::from_utf8(secret.run(limits(), &Cancel::default()).unwrap()).unwrap();
     let names: Vec<&str> = output.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     for name in names {
@@ -64,7 +64,7 @@ fn the_environment_is_ours_alone() {
 #[test]
 fn configuration_reaches_git() {
     for (key, expected) in HARDENING.iter().chain(&BOUNDS).filter(|(_, value)| !value.is_empty()) {
-        let command = git().command(None, Reach::Nothing, "config").args(["--get", key]);
+        let command = git().command(None, NetworkAccess::Nothing, "config").args(["--get", key]);
         let output = command.run(limits(), &Cancel::default()).unwrap();
         assert_eq!(String::from_utf8_lossy(&output).trim(), *expected, "{key}");
     }
@@ -75,7 +75,7 @@ fn errors_say_what_git_said_without_credentials() {
     let dir = tempfile::tempdir().unwrap();
     let script = "echo \"fatal: https://joe:hunter2@example.com/x: token t0psecret refused\" >&2; exit 128";
     let git = Git::find(program(dir.path(), script)).unwrap();
-    let command = git.command(None, Reach::Https, "fetch").secret("t0psecret");
+    let command = git.command(None, NetworkAccess::Https, "fetch").secret("t0psecret");
     let text = command.run(limits(), &Cancel::default()).unwrap_err().to_string();
     assert!(text.contains("git fetch failed (exit status: 128): fatal: https://example.com/x"), "{text}");
     assert!(!text.contains("hunter2") && !text.contains("t0psecret") && !text.contains("joe"), "{text}");
@@ -87,27 +87,27 @@ fn limits_end_a_command_and_what_it_started() {
     // The child of the child would keep the pipe open if it lived on.
     let git = Git::find(program(dir.path(), "sleep 1000 & sleep 1000")).unwrap();
     let short = Limits { time: Duration::from_millis(200), ..limits() };
-    let error = git.command(None, Reach::Nothing, "fetch").run(short, &Cancel::default()).unwrap_err();
+    let error = git.command(None, NetworkAccess::Nothing, "fetch").run(short, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
 
     let cancel = Cancel::default();
     cancel.cancel();
-    let error = git.command(None, Reach::Nothing, "fetch").run(limits(), &cancel).unwrap_err();
+    let error = git.command(None, NetworkAccess::Nothing, "fetch").run(limits(), &cancel).unwrap_err();
     assert!(matches!(error, GitError::Cancelled { .. }), "{error}");
 
     let full = || Err(GitError::TooLarge { command: "fetch".to_owned(), limit: 1 });
-    let command = git.command(None, Reach::Nothing, "fetch");
+    let command = git.command(None, NetworkAccess::Nothing, "fetch");
     let error = command.run_watched(Vec::new(), limits(), &Cancel::default(), full).unwrap_err();
     assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
 
     // One that ends by itself leaves nothing behind that would be waited for.
     let git = Git::find(program(dir.path(), "sleep 1000 & exit 3")).unwrap();
-    let error = git.command(None, Reach::Nothing, "fetch").run(limits(), &Cancel::default()).unwrap_err();
+    let error = git.command(None, NetworkAccess::Nothing, "fetch").run(limits(), &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::Failed { .. }), "{error}");
 
     let git = Git::find(program(dir.path(), "yes")).unwrap();
     let small = Limits { output: 100, ..limits() };
-    let error = git.command(None, Reach::Nothing, "log").run(small, &Cancel::default()).unwrap_err();
+    let error = git.command(None, NetworkAccess::Nothing, "log").run(small, &Cancel::default()).unwrap_err();
     assert!(matches!(error, GitError::TooMuchOutput { limit: 100, .. }), "{error}");
 }
 
@@ -116,9 +116,11 @@ fn input_is_handed_over_and_a_command_may_ignore_it() {
     let dir = tempfile::tempdir().unwrap();
     let input = vec![b'x'; 300_000];
     let git = Git::find(program(dir.path(), "wc -c")).unwrap();
-    let output = git.command(None, Reach::Nothing, "x").run_with(input.clone(), limits(), &Cancel::default()).unwrap();
+    let output =
+        git.command(None, NetworkAccess::Nothing, "x").run_with(input.clone(), limits(), &Cancel::default()).unwrap();
     assert_eq!(String::from_utf8_lossy(&output).trim(), "300000");
     let git = Git::find(program(dir.path(), "exit 3")).unwrap();
-    let error = git.command(None, Reach::Nothing, "x").run_with(input, limits(), &Cancel::default()).unwrap_err();
+    let error =
+        git.command(None, NetworkAccess::Nothing, "x").run_with(input, limits(), &Cancel::default()).unwrap_err();
     assert!(error.to_string().contains("it did not say why"), "{error}");
 }

@@ -17,7 +17,7 @@ use super::{
     weight,
 };
 use crate::git::{
-    command::{GitError, Reach},
+    command::{GitError, NetworkAccess},
     commit_object,
     load::MAX_FILE,
     trees::{MAX_DEPTH, Trees},
@@ -209,7 +209,7 @@ impl Worker<'_> {
 
 impl DiffTree {
     fn start(shared: &Shared, how: &[&str]) -> Result<Self, HistoryError> {
-        let command = shared.git.command(Some(&shared.clone), Reach::Nothing, "diff-tree");
+        let command = shared.git.command(Some(&shared.clone), NetworkAccess::Nothing, "diff-tree");
         let command = command.config("core.bigFileThreshold", &MAX_FILE.to_string()).memory(MAX_MEMORY);
         let mut process = command.args(["--stdin", "--root", "--always", "-r", "--raw", "-z"]).args(how).spawn()?;
         let (stdin, stdout) = (process.stdin.take(), process.stdout.take());

@@ -4,12 +4,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use backstory_model::{
     commit::{self, Sha},
-    lineage::{Lineage, Origin, Replaced, ReplacedInFile, Source, Span, Spans},
+    lineage::{Lineage, Origin, Replaced, ReplacedHunks, Source, Span, Spans},
 };
 use git2::Oid;
 
 use super::{
-    Error, FileLineage, Untraced,
+    Error, FileOutcome, Untraced,
     objects::RepoPath,
     plan::{Compared, Plan},
 };
@@ -66,7 +66,7 @@ impl Names {
     }
 
     /// A new source that is not yet known.
-    pub(super) fn stand_in(&mut self, commit: Oid, path: &RepoPath) -> u32 {
+    pub(super) fn add_placeholder(&mut self, commit: Oid, path: &RepoPath) -> u32 {
         let path = self.path(path);
         self.sources.push((commit, path));
         self.sources.len() as u32 - 1
@@ -77,20 +77,20 @@ impl Names {
         Source { commit: hash(commit), path: Arc::clone(self.text(path)) }
     }
 
-    pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileLineage> {
+    pub(super) fn to_public(&self, leaf: &Leaf) -> Option<FileOutcome> {
         match leaf {
             Leaf::Traced(spans) => {
-                Some(FileLineage::Traced(Arc::new(Lineage::new(spans, |source| self.named(source)))))
+                Some(FileOutcome::Traced(Arc::new(Lineage::new(spans, |source| self.named(source)))))
             }
-            Leaf::Untraced(why) => Some(FileLineage::Untraced(*why)),
+            Leaf::Untraced(why) => Some(FileOutcome::Untraced(*why)),
             Leaf::Gone => None,
         }
     }
 
-    pub(super) fn leaf_of(&mut self, file: &FileLineage) -> Leaf {
+    pub(super) fn to_entry(&mut self, file: &FileOutcome) -> Leaf {
         match file {
-            FileLineage::Untraced(why) => Leaf::Untraced(*why),
-            FileLineage::Traced(lineage) => {
+            FileOutcome::Untraced(why) => Leaf::Untraced(*why),
+            FileOutcome::Traced(lineage) => {
                 let ids: Vec<u32> = lineage
                     .sources()
                     .iter()
@@ -153,7 +153,7 @@ pub(super) fn replaced(
     compared: &Compared,
     old: &Spans,
     mut resolved: impl FnMut(&mut Names, Span) -> Result<Vec<Span>, Error>,
-) -> Result<ReplacedInFile, Error> {
+) -> Result<ReplacedHunks, Error> {
     let mut places = Vec::new();
     for hunk in compared.hunks.iter().take(MAX_PLACES) {
         let mut told = Spans::default();
@@ -178,5 +178,5 @@ pub(super) fn replaced(
     }
     let old_path = names.path(&compared.path);
     let (path, old_path) = (Arc::clone(names.text(path)), Arc::clone(names.text(old_path)));
-    Ok(ReplacedInFile { path, old_path, replaced: places })
+    Ok(ReplacedHunks { path, old_path, replaced: places })
 }

@@ -119,7 +119,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
+    pub(super) fn can_hold(&self, bytes: usize) -> bool {
         self.files.len() < MAX_FILES && self.bytes + bytes <= MAX_BYTES
     }
 

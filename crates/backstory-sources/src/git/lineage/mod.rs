@@ -19,13 +19,13 @@ use std::{
 
 use backstory_model::{
     commit::Sha,
-    lineage::{Lineage, ReplacedInFile},
+    lineage::{Lineage, ReplacedHunks},
 };
 use git2::Oid;
 
 use assemble::{Names, bytes_of, hash, oid};
 use plan::Planner;
-use sweep::Sweep;
+use sweep::HistoryPass;
 use walk::Walk;
 
 mod assemble;
@@ -86,7 +86,7 @@ pub enum Untraced {
 
 /// What is known of a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileLineage {
+pub enum FileOutcome {
     /// Where its lines come from.
     Traced(Arc<Lineage>),
     /// Why that is not known.
@@ -95,33 +95,33 @@ pub enum FileLineage {
 
 /// The files at a tip, or what differs there from a tip known before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TipLineage {
+pub struct TipBlame {
     /// The tip.
     pub tip: Sha,
     /// The old tip that `files` is the difference from; none if it is all files.
     pub base: Option<Sha>,
     /// Regular files by path (what is not UTF-8 in one is replaced); none for a file that the base has and the tip has
     /// not. Symbolic links and submodules are left out.
-    pub files: BTreeMap<Arc<str>, Option<FileLineage>>,
+    pub files: BTreeMap<Arc<str>, Option<FileOutcome>>,
 }
 
 /// What a computation found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Computed {
+pub struct BlameResult {
     /// The commits that were ignored, sorted: part of the state that the next [`update`] needs.
     pub ignored: Vec<Sha>,
     /// The wanted tips in their order.
-    pub tips: Vec<TipLineage>,
+    pub tips: Vec<TipBlame>,
 }
 
 /// What was known before an update. It must have been computed with the same options.
 pub struct Previous<'a> {
     /// The tips whose files are known.
     pub tips: &'a [Sha],
-    /// The commits that were ignored, as [`Computed`] told them.
+    /// The commits that were ignored, as [`BlameResult`] told them.
     pub ignored: &'a [Sha],
     /// What is known of a file at one of the tips; a file that is not known is computed anew.
-    pub file: &'a mut dyn FnMut(Sha, &str) -> Option<FileLineage>,
+    pub file: &'a mut dyn FnMut(Sha, &str) -> Option<FileOutcome>,
 }
 
 /// What a commit replaced.
@@ -131,7 +131,7 @@ pub struct CommitReplaced {
     pub commit: Sha,
     /// The files in which it replaced, added or took away lines, in the order of their paths. New files are left out,
     /// as are files that it took away. For a merge only lines that it wrote itself count.
-    pub files: Vec<ReplacedInFile>,
+    pub files: Vec<ReplacedHunks>,
 }
 
 /// Is told once for each commit that an update passes over what that commit replaced, if it replaced anything.
@@ -192,7 +192,7 @@ pub fn fresh(
     tips: &[Sha],
     options: &Options,
     on_replaced: OnReplaced<'_>,
-) -> Result<Computed, Error> {
+) -> Result<BlameResult, Error> {
     compute(repository, tips, options, None, on_replaced)
 }
 
@@ -209,13 +209,13 @@ pub fn update<'a>(
     tips: &[Sha],
     options: &'a Options,
     on_replaced: OnReplaced<'_>,
-) -> Result<Computed, Error> {
+) -> Result<BlameResult, Error> {
     compute(repository, tips, options, Some(previous), on_replaced)
 }
 
 /// What is known of the file that a commit has at a path; none if there is no regular file.
 ///
-/// `ignored` is what [`Computed`] told, for the same answer as at a tip; `options.ignored` is not looked at.
+/// `ignored` is what [`BlameResult`] told, for the same answer as at a tip; `options.ignored` is not looked at.
 ///
 /// # Errors
 /// The clone cannot be read.
@@ -225,7 +225,7 @@ pub fn at(
     path: &str,
     ignored: &[Sha],
     options: &Options,
-) -> Result<Option<FileLineage>, Error> {
+) -> Result<Option<FileOutcome>, Error> {
     let ignored = Arc::new(ignored.iter().map(|commit| oid(*commit)).collect());
     let mut walk = Walk::new(Planner::open(repository, options.mode, ignored, options.max_file_bytes)?, None);
     let mut names = Names::default();
@@ -239,7 +239,7 @@ fn compute<'a>(
     options: &'a Options,
     previous: Option<&'a mut Previous<'a>>,
     on_replaced: OnReplaced<'_>,
-) -> Result<Computed, Error> {
+) -> Result<BlameResult, Error> {
     let tips: Vec<Oid> = tips.iter().map(|tip| oid(*tip)).collect();
     let mut ignored: BTreeSet<Oid> = options.ignored.iter().map(|commit| oid(*commit)).collect();
     if options.mode == Mode::SeeThrough {
@@ -250,7 +250,7 @@ fn compute<'a>(
     let ignored: Arc<HashSet<Oid>> = Arc::new(ignored.into_iter().collect());
     let previous = previous.filter(|previous| previous.ignored == told);
     let tips = sweep(repository, &tips, options, &ignored, previous, on_replaced)?;
-    Ok(Computed { ignored: told, tips })
+    Ok(BlameResult { ignored: told, tips })
 }
 
 fn sweep<'a>(
@@ -260,13 +260,13 @@ fn sweep<'a>(
     ignored: &Arc<HashSet<Oid>>,
     previous: Option<&'a mut Previous<'a>>,
     on_replaced: OnReplaced<'_>,
-) -> Result<Vec<TipLineage>, Error> {
+) -> Result<Vec<TipBlame>, Error> {
     let open = || Planner::open(repository, options.mode, Arc::clone(ignored), options.max_file_bytes);
     let old_tips: Vec<Oid> = previous.iter().flat_map(|previous| previous.tips.iter().map(|tip| oid(*tip))).collect();
     let offered = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.threads == 0 { offered } else { options.threads }.clamp(1, MAX_THREADS);
     let planners = (0..threads).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
-    let mut sweep = Sweep::new(Walk::new(open()?, previous));
+    let mut sweep = HistoryPass::new(Walk::new(open()?, previous));
     let also_ignored = Arc::clone(ignored);
     let anew: walk::Anew<'a> =
         Box::new(move |tips| self::sweep(repository, tips, options, &also_ignored, None, &mut |_| {}));

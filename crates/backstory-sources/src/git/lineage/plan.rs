@@ -55,12 +55,12 @@ pub(super) struct Piece {
     pub(super) start: u32,
     pub(super) lines: u32,
     /// Where they come from; none if this commit wrote them.
-    pub(super) from: Option<Taken>,
+    pub(super) from: Option<ParentLines>,
 }
 
 /// Lines of a parent's file.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct ParentLines {
     pub(super) parent: usize,
     pub(super) path: RepoPath,
     /// First line there, from 0.
@@ -145,11 +145,12 @@ impl Planner {
             Ancestors::Files(files) => files,
         };
         let mut ancestors = Vec::with_capacity(files.len());
-        let mut cover = Cover::new(line_count(&text));
+        let mut cover = LineCoverage::new(line_count(&text));
         for (parent, path, old) in files {
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
             let hunks = self.hunks(commit, (old, &old_text), (content, &text))?;
-            cover.take_unchanged(&hunks, &Taken { parent, path: Arc::clone(&path), line: 0, seen: Seen::NOTHING });
+            cover
+                .take_unchanged(&hunks, &ParentLines { parent, path: Arc::clone(&path), line: 0, seen: Seen::NOTHING });
             ancestors.push(Ancestor { parent, path, text: old_text, hunks });
         }
         let compared = ancestors.first().map(|first| Compared {
@@ -160,10 +161,14 @@ impl Planner {
         let is_too_much = !ancestors.is_empty() && self.is_too_much(commit)?;
         if self.ignored.contains(&commit.id) && !is_too_much {
             for ancestor in &ancestors {
-                let taken =
-                    Taken { parent: ancestor.parent, path: Arc::clone(&ancestor.path), line: 0, seen: Seen::IGNORED };
+                let taken = ParentLines {
+                    parent: ancestor.parent,
+                    path: Arc::clone(&ancestor.path),
+                    line: 0,
+                    seen: Seen::IGNORED,
+                };
                 for (line, old_line) in ignored::same_lines(&ancestor.text, &text, &ancestor.hunks) {
-                    cover.take(line, 1, Taken { line: old_line, ..taken.clone() });
+                    cover.take(line, 1, ParentLines { line: old_line, ..taken.clone() });
                 }
             }
         }
@@ -254,19 +259,19 @@ enum Ancestors {
 }
 
 /// Which lines of a file have been given to somebody, and which are free yet. Lines count from 0.
-pub(super) struct Cover {
+pub(super) struct LineCoverage {
     pieces: Vec<Piece>,
     /// Start and length of what is free, in order, without neighbours that touch.
     pub(super) free: Vec<(u32, u32)>,
 }
 
-impl Cover {
+impl LineCoverage {
     fn new(lines: u32) -> Self {
         Self { pieces: Vec::new(), free: if lines > 0 { vec![(0, lines)] } else { Vec::new() } }
     }
 
     /// Gives the free ones among the lines that no hunk touches.
-    fn take_unchanged(&mut self, hunks: &[Hunk], from: &Taken) {
+    fn take_unchanged(&mut self, hunks: &[Hunk], from: &ParentLines) {
         let mut left = Vec::with_capacity(self.free.len());
         let mut at = 0;
         for (start, lines) in std::mem::take(&mut self.free) {
@@ -284,7 +289,7 @@ impl Cover {
                 let until = next.map_or(end, |hunk| hunk.new_start.clamp(line, end));
                 if until > line {
                     let old = u32::try_from(i64::from(line) + ahead).unwrap_or(0);
-                    let from = Some(Taken { line: old, ..from.clone() });
+                    let from = Some(ParentLines { line: old, ..from.clone() });
                     self.pieces.push(Piece { start: line, lines: until - line, from });
                 }
                 let after = next.map_or(end, |hunk| (hunk.new_start + hunk.new_lines).clamp(until, end));
@@ -298,7 +303,7 @@ impl Cover {
     }
 
     /// Gives lines that are free; lines that are not are left as they are.
-    pub(super) fn take(&mut self, start: u32, lines: u32, from: Taken) {
+    pub(super) fn take(&mut self, start: u32, lines: u32, from: ParentLines) {
         let at = self.free.partition_point(|(free, length)| free + length <= start);
         let Some(&(free, length)) = self.free.get(at) else { return };
         if free > start || free + length < start + lines || lines == 0 {
@@ -338,7 +343,7 @@ impl Planner {
         commit: &mut CommitContext,
         (path, content, text): (&[u8], Oid, &[u8]),
         same_file: Option<&RepoPath>,
-        cover: &mut Cover,
+        cover: &mut LineCoverage,
     ) -> Result<(), Error> {
         let lines = self.lines(content, text);
         if cover.free.iter().all(|run| blocks::score(&lines, *run) < blocks::MIN_SCORE_SAME_FILE) {
@@ -349,7 +354,7 @@ impl Planner {
         for block in found {
             let path = Arc::clone(index.path(block.file));
             let seen = if block.moved { Seen::MOVED } else { Seen::COPIED };
-            cover.take(block.new_start, block.lines, Taken { parent: 0, path, line: block.old_start, seen });
+            cover.take(block.new_start, block.lines, ParentLines { parent: 0, path, line: block.old_start, seen });
         }
         Ok(())
     }
@@ -373,7 +378,7 @@ impl Planner {
         for difference in &self.differences(commit, 0)?.found {
             let Some((Kind::File, old)) = difference.old else { continue };
             let Text::Lines(old_text) = self.objects.text(old)? else { continue };
-            if !index.has_room_for(old_text.len()) {
+            if !index.can_hold(old_text.len()) {
                 break;
             }
             let hunks = match difference.new {

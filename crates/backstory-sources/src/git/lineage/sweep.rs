@@ -9,12 +9,12 @@ use std::{
     thread,
 };
 
-use backstory_model::lineage::{ReplacedInFile, Spans};
+use backstory_model::lineage::{ReplacedHunks, Spans};
 use git2::Oid;
 use rpds::HashTrieMapSync;
 
 use super::{
-    CommitReplaced, Error, FileLineage, OnReplaced, TipLineage, Untraced,
+    CommitReplaced, Error, FileOutcome, OnReplaced, TipBlame, Untraced,
     assemble::{self, Leaf, Names, hash},
     commits::new_commits,
     objects::{Kind, RepoPath},
@@ -68,18 +68,18 @@ struct CommitPlan {
     left_out: Vec<RepoPath>,
 }
 
-pub(super) struct Sweep<'a> {
+pub(super) struct HistoryPass<'a> {
     names: Names,
     walk: Walk<'a>,
     maps: HashMap<Oid, CommitFiles>,
     /// How many commits to come, or wanted tips, need the map of a commit.
     uses: HashMap<Oid, usize>,
-    made: HashMap<*const Spans, (Arc<Spans>, FileLineage)>,
+    made: HashMap<*const Spans, (Arc<Spans>, FileOutcome)>,
     /// Whether there are commits that were not looked into whole.
     is_partial: bool,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> HistoryPass<'a> {
     pub(super) fn new(walk: Walk<'a>) -> Self {
         let (maps, uses, made) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { names: Names::default(), walk, maps, uses, made, is_partial: false }
@@ -93,7 +93,7 @@ impl<'a> Sweep<'a> {
         old_tips: &[Oid],
         anew: Anew<'a>,
         on_replaced: OnReplaced<'_>,
-    ) -> Result<Vec<TipLineage>, Error> {
+    ) -> Result<Vec<TipBlame>, Error> {
         let order = new_commits(&self.walk.planner.objects, tips, old_tips)?;
         for tip in tips {
             *self.uses.entry(*tip).or_default() += 1;
@@ -173,7 +173,7 @@ impl<'a> Sweep<'a> {
         plan: &CommitPlan,
         path: u32,
         written: &super::plan::Plan,
-    ) -> Result<Option<ReplacedInFile>, Error> {
+    ) -> Result<Option<ReplacedHunks>, Error> {
         let Some(compared) = written.compared.as_ref().filter(|compared| !compared.hunks.is_empty()) else {
             return Ok(None);
         };
@@ -183,9 +183,9 @@ impl<'a> Sweep<'a> {
     }
 
     /// All that is known at a wanted tip, or what differs there from an old tip.
-    fn tip(&mut self, tip: Oid) -> Result<TipLineage, Error> {
+    fn tip(&mut self, tip: Oid) -> Result<TipBlame, Error> {
         if self.walk.is_known_tip(tip) && !self.maps.contains_key(&tip) {
-            return Ok(TipLineage { tip: hash(tip), base: Some(hash(tip)), files: BTreeMap::new() });
+            return Ok(TipBlame { tip: hash(tip), base: Some(hash(tip)), files: BTreeMap::new() });
         }
         if let Some(map) = self.maps.get(&tip).filter(|_| !self.is_partial).cloned() {
             let base = match map.base {
@@ -198,11 +198,11 @@ impl<'a> Sweep<'a> {
                     let file = self.public(leaf)?;
                     files.insert(Arc::clone(self.names.text(*path)), file);
                 }
-                return Ok(TipLineage { tip: hash(tip), base, files });
+                return Ok(TipBlame { tip: hash(tip), base, files });
             }
         }
         let tree = self.walk.planner.objects.commit(tip)?.tree;
-        let mut files: BTreeMap<Arc<str>, Option<FileLineage>> = BTreeMap::new();
+        let mut files: BTreeMap<Arc<str>, Option<FileOutcome>> = BTreeMap::new();
         for entry in self.walk.planner.objects.differences(None, Some(tree))?.found {
             if matches!(entry.new, Some((Kind::File, _))) {
                 let leaf = match self.file(tip, &entry.path)? {
@@ -215,11 +215,11 @@ impl<'a> Sweep<'a> {
                 files.insert(Arc::clone(self.names.text(id)), file);
             }
         }
-        Ok(TipLineage { tip: hash(tip), base: None, files })
+        Ok(TipBlame { tip: hash(tip), base: None, files })
     }
 
     /// The file by name; what several tips share is made once.
-    fn public(&mut self, leaf: &Leaf) -> Result<Option<FileLineage>, Error> {
+    fn public(&mut self, leaf: &Leaf) -> Result<Option<FileOutcome>, Error> {
         let Leaf::Traced(spans) = leaf else { return Ok(self.names.to_public(leaf)) };
         if let Some((_, file)) = self.made.get(&Arc::as_ptr(spans)) {
             return Ok(Some(file.clone()));

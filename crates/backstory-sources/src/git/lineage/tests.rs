@@ -12,12 +12,12 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    CommitReplaced, Computed, FileLineage, Mode, Options, Previous, TipLineage, Untraced, assemble::hash, at, fresh,
+    BlameResult, CommitReplaced, FileOutcome, Mode, Options, Previous, TipBlame, Untraced, assemble::hash, at, fresh,
     update,
 };
 
 type Tree = BTreeMap<String, Vec<u8>>;
-type Files = BTreeMap<Arc<str>, Option<FileLineage>>;
+type Files = BTreeMap<Arc<str>, Option<FileOutcome>>;
 
 /// A repository in a directory of its own.
 struct History {
@@ -57,7 +57,7 @@ impl History {
         hash(self.commits[at].0)
     }
 
-    fn fresh(&self, tips: &[usize], options: &Options) -> (Computed, Vec<CommitReplaced>) {
+    fn fresh(&self, tips: &[usize], options: &Options) -> (BlameResult, Vec<CommitReplaced>) {
         let tips: Vec<_> = tips.iter().map(|at| self.hash(*at)).collect();
         let mut told = Vec::new();
         let found = fresh(self.directory.path(), &tips, options, &mut |replaced| told.push(replaced)).unwrap();
@@ -66,7 +66,7 @@ impl History {
 
     fn lineage(&self, tip: usize, path: &str, mode: Mode) -> Lineage {
         match self.fresh(&[tip], &options(mode)).0.tips[0].files[path].clone() {
-            Some(FileLineage::Traced(lineage)) => Lineage::clone(&lineage),
+            Some(FileOutcome::Traced(lineage)) => Lineage::clone(&lineage),
             other => panic!("{path} is {other:?}"),
         }
     }
@@ -208,7 +208,7 @@ fn random_history(seed: u64, commits: usize) -> History {
     history
 }
 
-fn apply(tip: &TipLineage, known: &BTreeMap<Sha, Files>) -> Files {
+fn apply(tip: &TipBlame, known: &BTreeMap<Sha, Files>) -> Files {
     let mut files = tip.base.map(|base| known[&base].clone()).unwrap_or_default();
     for (path, file) in &tip.files {
         match file {
@@ -231,7 +231,7 @@ proptest! {
             let expected: Vec<_> = history.commits[tip].1.keys().map(String::as_str).collect();
             prop_assert_eq!(files.keys().map(|path| &**path).collect::<Vec<_>>(), expected);
             for (path, file) in files {
-                let Some(FileLineage::Traced(lineage)) = file else { panic!("{path} is {file:?}") };
+                let Some(FileOutcome::Traced(lineage)) = file else { panic!("{path} is {file:?}") };
                 prop_assert_eq!(by_line(lineage), history.blame(tip, path), "{} at {}", path, tip);
             }
         }
@@ -349,9 +349,9 @@ fn what_is_not_text_is_named_but_not_traced() {
     let options = Options { max_file_bytes: 1000, ..options(Mode::SeeThrough) };
     let found = history.fresh(&[0], &options).0;
     let files = &found.tips[0].files;
-    assert_eq!(files["image"], Some(FileLineage::Untraced(Untraced::Binary)));
-    assert_eq!(files["large"], Some(FileLineage::Untraced(Untraced::TooLarge)));
-    assert!(matches!(files["text"], Some(FileLineage::Traced(_))));
+    assert_eq!(files["image"], Some(FileOutcome::Untraced(Untraced::Binary)));
+    assert_eq!(files["large"], Some(FileOutcome::Untraced(Untraced::TooLarge)));
+    assert!(matches!(files["text"], Some(FileOutcome::Traced(_))));
 }
 
 #[test]

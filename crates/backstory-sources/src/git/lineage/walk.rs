@@ -9,7 +9,7 @@ use backstory_model::commit::Sha;
 use git2::Oid;
 
 use super::{
-    Error, FileLineage, Previous, TipLineage,
+    Error, FileOutcome, Previous, TipBlame,
     assemble::{self, Leaf, Names, hash},
     commits,
     objects::{Kind, RepoPath},
@@ -49,9 +49,9 @@ pub(super) struct Walk<'a> {
     anew: Option<Anew<'a>>,
 }
 
-type Files = BTreeMap<Arc<str>, Option<FileLineage>>;
+type Files = BTreeMap<Arc<str>, Option<FileOutcome>>;
 /// Computes all files of some commits from the whole history.
-pub(super) type Anew<'a> = Box<dyn Fn(&[Oid]) -> Result<Vec<TipLineage>, Error> + 'a>;
+pub(super) type Anew<'a> = Box<dyn Fn(&[Oid]) -> Result<Vec<TipBlame>, Error> + 'a>;
 
 /// A version of a file whose plan is known.
 enum Node {
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         if let Some(leaf) = self.found.get(&key) {
             return Ok(leaf.clone());
         }
-        let leaf = match self.lifted(names, commit, path)? {
+        let leaf = match self.from_known_tip(names, commit, path)? {
             Some(leaf) => leaf,
             None if self.previous.is_some() => self.deferred(names, commit, path)?,
             None => self.walked(names, commit, path)?,
@@ -121,11 +121,11 @@ impl<'a> Walk<'a> {
         let previous = self.previous.as_mut().filter(|_| self.tips.contains(&tip))?;
         let id = names.path(path);
         let file = (previous.file)(hash(tip), &Arc::clone(names.text(id)))?;
-        Some(names.leaf_of(&file))
+        Some(names.to_entry(&file))
     }
 
     /// What a known tip has there, if the file stayed as it was from the commit to that tip.
-    fn lifted(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+    fn from_known_tip(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
         if self.tips.contains(&commit) {
             return Ok(self.at_tip(names, commit, path));
         }

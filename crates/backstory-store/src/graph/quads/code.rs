@@ -6,10 +6,10 @@ use backstory_model::{
     commit::{ChangeStatus, Commit, FileChange, Sha, Tag},
     edge::Edge,
     id::{NS, NodeId, NoteSource},
-    message::{self, ClosingKind, CorrectionKind, Earlier},
+    message::{self, ClosingVerb, CorrectionKind, Earlier},
     repository::{
         CoChanges, CodeLinkKind, CommitRecord, EntityChange, EntityChangeKind, FileLinks, HeadFile, Importance,
-        InRepository, IndexedBranch, Merge, Record, code_node, identity_key,
+        IndexedBranch, Merge, Record, RepositoryRecord, code_node_id, identity_key,
     },
 };
 use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
@@ -17,7 +17,7 @@ use oxigraph::model::{Literal, NamedNode, NamedOrBlankNode, Quad, vocab::xsd};
 use super::{DCTERMS, Facts};
 
 impl Facts<'_> {
-    pub(super) fn repository(&mut self, of: &InRepository) {
+    pub(super) fn repository(&mut self, of: &RepositoryRecord) {
         let project = &of.project;
         match &of.record {
             Record::Repository(repository) => {
@@ -64,7 +64,7 @@ impl Facts<'_> {
         self.add(subject, format!("{NS}{name}"), Literal::new_typed_literal(text, xsd::DECIMAL));
     }
 
-    fn commit_record(&mut self, of: &InRepository, record: &CommitRecord) {
+    fn commit_record(&mut self, of: &RepositoryRecord, record: &CommitRecord) {
         let (project, commit) = (&of.project, &record.commit);
         let id = NodeId::commit(project, &commit.sha.to_string());
         self.commit(&id, &commit.sha.to_string());
@@ -87,7 +87,7 @@ impl Facts<'_> {
         if record.rewritten {
             self.flag(&id, "rewritten", true);
         }
-        self.secrets(&id, &commit.all_secrets());
+        self.secrets(&id, &commit.secret_counts());
         self.said(of, record, &id);
         // What a merge changes against its first parent are the commits that it brought.
         if commit.is_merge() {
@@ -112,7 +112,7 @@ impl Facts<'_> {
     }
 
     /// What the message says.
-    fn said(&mut self, of: &InRepository, record: &CommitRecord, id: &NodeId) {
+    fn said(&mut self, of: &RepositoryRecord, record: &CommitRecord, id: &NodeId) {
         let project = &of.project;
         let findings = message::read(&record.commit.message, of.context());
         let whole = |project: &str, sha: &str| {
@@ -126,8 +126,8 @@ impl Facts<'_> {
         };
         for closing in &findings.closes {
             let edge = match closing.kind {
-                ClosingKind::Closes => Edge::Closes,
-                ClosingKind::Fixes => Edge::Fixes,
+                ClosingVerb::Closes => Edge::Closes,
+                ClosingVerb::Fixes => Edge::Fixes,
             };
             self.edge(id, edge, &closing.issue.clone().into());
         }
@@ -328,14 +328,14 @@ impl Facts<'_> {
     fn co_changes(&mut self, project: &str, changes: &CoChanges) {
         self.method("commits that change both");
         for pair in &changes.pairs {
-            self.edge(&code_node(project, &pair.first), Edge::CoEvolvesWith, &code_node(project, &pair.second));
+            self.edge(&code_node_id(project, &pair.first), Edge::CoEvolvesWith, &code_node_id(project, &pair.second));
         }
     }
 
     fn importance(&mut self, project: &str, importance: &Importance) {
         self.method("PageRank over calls, imports and base types");
         for (code, rank) in &importance.ranks {
-            self.decimal(&code_node(project, code), "importance", *rank);
+            self.decimal(&code_node_id(project, code), "importance", *rank);
         }
     }
 }

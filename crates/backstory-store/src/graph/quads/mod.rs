@@ -28,7 +28,7 @@ pub(super) const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
 /// The quads of an item, all in the graph of that IRI. One may occur more than once; the store keeps a set. What texts
 /// call by number is what has that number. Of a confidential one each node that is its own says so.
-pub(super) fn of_item(item: &Item, graph: &str, numbers: &SharedNumbers, confidential: bool) -> Vec<Quad> {
+pub(super) fn item_quads(item: &Item, graph: &str, numbers: &SharedNumbers, confidential: bool) -> Vec<Quad> {
     let mut facts = Facts { graph: NamedNode::new_unchecked(graph).into(), quads: Vec::new(), numbers };
     match item {
         Item::Project(project) => facts.project(project),

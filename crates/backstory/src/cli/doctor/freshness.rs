@@ -2,7 +2,7 @@
 //! be read.
 
 use backstory_engine::{
-    model::sight::Sight,
+    model::sight::Visibility,
     read::{Freshness, SyncStatus, SyncStatusRequest},
     settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, List, PageStart},
@@ -70,7 +70,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
 /// What is kept of what only some may see.
 fn confidential(forge: &Forge, of: &Freshness) -> String {
     let project = &of.project;
-    if forge.sight() == Sight::Open {
+    if forge.sight() == Visibility::Open {
         return format!("confidential issues and internal notes of {project} are left out");
     }
     let issues = counted(of.confidential_issues, "confidential issue", "confidential issues");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use backstory_engine::{
     error::ErrorKind,
     eval::{Evaluated, Evaluation, EvaluationRequest},
-    model::eval::{Answered, IndexState, Leg, Question},
+    model::eval::{Answered, IndexState, Question, Retriever},
 };
 
 use crate::{
@@ -33,7 +33,7 @@ pub(super) async fn ask(
     client: &Client,
     questions: &[Question],
     mut project: Option<String>,
-    legs: &[Leg],
+    legs: &[Retriever],
     depth: usize,
 ) -> Result<Found> {
     let mut progress = Progress::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_engine::model::eval::{Drift, Leg, Measure, Refusal, Report, Scored};
+use backstory_engine::model::eval::{Drift, Measure, Refusal, Report, Retriever, Scored};
 
 use super::{asked::Found, compared::Compared};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Tells how well each leg does, each kind of question, and what was missed.
-pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Leg) -> Result<()> {
+pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Retriever) -> Result<()> {
     let terminal = &session.terminal;
     let unanswerable = report.questions - report.answerable;
     terminal.line(format_args!(
@@ -27,11 +27,11 @@ pub(super) fn tell(session: &Session, found: &Found, report: &Report, missed: Le
         found.index.ranking,
     ))?;
     terminal.line("")?;
-    let told = Leg::ALL.iter().filter_map(|leg| Some((leg.as_str().to_owned(), report.legs.get(leg)?)));
+    let told = Retriever::ALL.iter().filter_map(|leg| Some((leg.as_str().to_owned(), report.legs.get(leg)?)));
     table(session, "leg", told.map(|(leg, scored)| (leg, None, scored)))?;
     if report.kinds.len() > 1 {
         terminal.line("")?;
-        let of_kind = |(kind, legs): (&String, &BTreeMap<Leg, Scored>)| {
+        let of_kind = |(kind, legs): (&String, &BTreeMap<Retriever, Scored>)| {
             legs.get(&missed).map(|scored| (plain(kind), Some(scored.questions), scored.clone()))
         };
         let rows: Vec<_> = report.kinds.iter().filter_map(of_kind).collect();
@@ -93,7 +93,7 @@ fn tell_refusal(session: &Session, refusal: &Refusal) -> Result<()> {
     Ok(session.terminal.table(&headings, &headings, vec![row])?)
 }
 
-fn tell_misses(session: &Session, report: &Report, missed: Leg) -> Result<()> {
+fn tell_misses(session: &Session, report: &Report, missed: Retriever) -> Result<()> {
     let terminal = &session.terminal;
     if report.misses.is_empty() {
         return Ok(());

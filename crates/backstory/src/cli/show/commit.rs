@@ -1,6 +1,6 @@
 //! Prints a commit: its message, and its type by rules and by a language model.
 
-use backstory_engine::{enrich::ClassifiedByModel, model::classify::Rule, show::CommitDetails};
+use backstory_engine::{enrich::CommitClassification, model::classify::Rule, show::CommitDetails};
 
 use crate::{
     failure::Result,
@@ -40,7 +40,7 @@ fn facts(commit: &CommitDetails) -> Vec<(&'static str, String)> {
     });
     let by_model = commit.model_classification.as_ref();
     let by_model = by_model.filter(|by_model| Some(by_model.found.change_type) != commit.change_type);
-    let by_model = by_model.map(|ClassifiedByModel { found, model, .. }| {
+    let by_model = by_model.map(|CommitClassification { found, model, .. }| {
         let kind = found.change_type.as_str();
         format!("{kind} ({:.2}, by the language model {}: {})", found.confidence, model.name, found.reason)
     });

@@ -234,7 +234,7 @@ async fn what_an_instance_does_not_offer_is_taken_for_empty() {
 #[tokio::test]
 async fn an_issue_that_is_gone_or_a_token_that_is_revoked_is_an_error() {
     let stub = Stub::serve(|_| Reply::status(404, "{}"));
-    assert!(details(&stub, &issue(&json!(0))).await.unwrap_err().is_absent());
+    assert!(details(&stub, &issue(&json!(0))).await.unwrap_err().is_not_found());
     let stub = Stub::serve(|asked| match asked.path.ends_with("/links") {
         true => Reply::status(401, "{}"),
         false => Reply::json(&answer(&asked.path)),

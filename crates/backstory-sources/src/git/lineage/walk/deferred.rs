@@ -49,7 +49,7 @@ impl Walk<'_> {
             Text::Lines(text) => text,
             Text::Untraced(why) => return Ok(Leaf::Untraced(why)),
         };
-        let source = names.stand_in(commit, path);
+        let source = names.add_placeholder(commit, path);
         let deferred = Deferred { commit, path: Arc::clone(path), told: None, all: None };
         self.deferred.insert(source, deferred);
         Ok(whole(&text, source))
@@ -113,7 +113,7 @@ impl Walk<'_> {
         let id = names.path(path);
         let swept = self.swept.as_ref().and_then(|swept| swept.get(&hash(commit)));
         match swept.and_then(|files| files.get(names.text(id))).cloned().flatten() {
-            Some(file) => Ok(names.leaf_of(&file)),
+            Some(file) => Ok(names.to_entry(&file)),
             None => {
                 // What stands in for the file must not be taken for what it stands for.
                 let found = std::mem::take(&mut self.found);
@@ -138,7 +138,7 @@ impl Walk<'_> {
         for tip in tips.into_iter().take(MAX_LIFTING_TIPS) {
             let Some(between) = self.between(commit, tip)? else { continue };
             let Some(Leaf::Traced(known)) = self.at_tip(names, tip, path) else { continue };
-            let elsewhere = names.stand_in(tip, path);
+            let elsewhere = names.add_placeholder(tip, path);
             let between = between.iter().copied().collect();
             self.boundary = Some(Boundary { commit, path: Arc::clone(path), between, source, elsewhere });
             let found = std::mem::take(&mut self.found);
