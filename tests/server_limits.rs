@@ -207,7 +207,6 @@ async fn searches_at_once_are_answered_or_refused_in_time() {
     let (status, ..) = search(0).await.unwrap();
     assert_eq!(status, 200, "the queue is empty again");
     let after = resident(&server);
-    eprintln!("{answered} were answered, {refused} refused; {before} MB before, {after} MB after");
     assert!(after <= before + MORE_MEMORY, "{before} MB before, {after} MB after");
 }
 

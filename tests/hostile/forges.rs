@@ -226,10 +226,13 @@ fn answers_that_cannot_be_end_at_once() {
     world.heals();
 }
 
+/// What a forge sends in place of an answer.
+type Misbehavior = fn(&mut Answer<'_>) -> io::Result<()>;
+
 /// These may be over soon, so they are asked for again some times, which takes half a minute: all of them at once.
 #[test]
 fn answers_that_make_no_sense_end_after_some_attempts() {
-    let cases: [(&str, &str, fn(&mut Answer<'_>) -> io::Result<()>); 6] = [
+    let cases: [(&str, &str, Misbehavior); 6] = [
         ("a page for people", ISSUES, |answer| {
             let page = "<!doctype html><title>Sign in</title>".repeat(1000);
             answer.whole("content-type: text/html\r\n", page.as_bytes())

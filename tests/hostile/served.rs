@@ -4,7 +4,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
@@ -12,6 +12,7 @@ use std::{
 };
 
 use crate::support::{Sandbox, Server, note, processes};
+use parking_lot::Mutex;
 
 /// What a shell does before it becomes the server: 1 GB of data, 256 descriptors.
 pub(super) const LITTLE: &str = "ulimit -d 1000000 && ulimit -n 256";
@@ -93,7 +94,7 @@ impl Watch {
                 let begun = Instant::now();
                 match ask(&address) {
                     Ok(answer) if answer.starts_with("HTTP/1.1 200") => {}
-                    said => of_server.failed.lock().unwrap().push(format!("{said:?} after {:?}", begun.elapsed())),
+                    said => of_server.failed.lock().push(format!("{said:?} after {:?}", begun.elapsed())),
                 }
                 remember(&of_server.slow, begun);
                 of_server.asked.fetch_add(1, Ordering::Relaxed);
@@ -115,10 +116,10 @@ impl Watch {
     #[track_caller]
     fn check(&self, when: &str) {
         let asked = self.shared.asked.swap(0, Ordering::Relaxed);
-        let failed = std::mem::take(&mut *self.shared.failed.lock().unwrap());
+        let failed = std::mem::take(&mut *self.shared.failed.lock());
         assert!(failed.is_empty(), "{when}: {failed:?}");
-        let machine = std::mem::take(&mut *self.shared.machine.lock().unwrap());
-        let slow = std::mem::take(&mut *self.shared.slow.lock().unwrap());
+        let machine = std::mem::take(&mut *self.shared.machine.lock());
+        let slow = std::mem::take(&mut *self.shared.slow.lock());
         let own = |(begun, ended): &(Instant, Instant)| {
             let at_once = machine.iter().filter(|(from, to)| from < ended && begun < to);
             let of_machine = at_once.map(|(from, to)| *to - *from).max().unwrap_or_default();
@@ -146,7 +147,7 @@ impl Drop for Watch {
 fn remember(slow: &Slow, begun: Instant) {
     let ended = Instant::now();
     if ended - begun > SLOW {
-        slow.lock().unwrap().push((begun, ended));
+        slow.lock().push((begun, ended));
     }
 }
 

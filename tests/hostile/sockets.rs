@@ -4,13 +4,14 @@ use std::{
     io::{self, Read as _, Write as _},
     net::TcpStream,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::served::{Served, is_full_size};
@@ -88,10 +89,10 @@ impl Good {
                 let took = begun.elapsed();
                 match said {
                     Ok(answer) if answer.starts_with("HTTP/1.1 200") && answer.contains("acme/shop#") => {}
-                    said => noted.lock().unwrap().push(format!("{said:?} after {took:?}")),
+                    said => noted.lock().push(format!("{said:?} after {took:?}")),
                 }
                 if took > PATIENCE_OF_THE_GOOD {
-                    noted.lock().unwrap().push(format!("it took {took:?}"));
+                    noted.lock().push(format!("it took {took:?}"));
                 }
                 count.fetch_add(1, Ordering::Relaxed);
                 thread::park_timeout(Duration::from_millis(50));
@@ -108,7 +109,7 @@ impl Good {
     fn is_answered(&self, when: &str) {
         let before = self.answered.load(Ordering::Relaxed);
         eventually("the good is answered", || self.answered.load(Ordering::Relaxed) > before + 1);
-        let failed = self.failed.lock().unwrap();
+        let failed = self.failed.lock();
         assert!(failed.is_empty(), "{when}: {failed:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read as _, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::Forge;
+use parking_lot::Mutex;
 
 /// Longest that either side is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,7 +49,7 @@ pub(crate) struct Answer<'a> {
 impl Answer<'_> {
     /// Whether nobody waits for it any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.shared.ended.load(Ordering::Relaxed) || self.shared.lies.lock().unwrap().is_empty()
+        self.shared.ended.load(Ordering::Relaxed) || self.shared.lies.lock().is_empty()
     }
 
     /// A whole answer with these headers, of which each has its line end.
@@ -95,12 +96,12 @@ impl Crooked {
 
     /// Has requests whose target has these words answered by this.
     pub(crate) fn lie(&self, target: &str, lie: impl Fn(&mut Answer<'_>) -> io::Result<()> + Send + Sync + 'static) {
-        self.shared.lies.lock().unwrap().push((target.to_owned(), Arc::new(lie)));
+        self.shared.lies.lock().push((target.to_owned(), Arc::new(lie)));
     }
 
     /// Tells everything as it is again; how many requests were answered otherwise.
     pub(crate) fn repent(&self) -> usize {
-        self.shared.lies.lock().unwrap().clear();
+        self.shared.lies.lock().clear();
         self.shared.told.swap(0, Ordering::Relaxed)
     }
 
@@ -124,7 +125,7 @@ impl Shared {
         stream.set_write_timeout(Some(PATIENCE))?;
         let head = head(&mut stream)?;
         let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-        let lies = self.lies.lock().unwrap();
+        let lies = self.lies.lock();
         let is_meant = |words: &String| words.split(' ').all(|word| target.contains(word));
         let lie = lies.iter().find(|(words, _)| is_meant(words)).map(|(_, lie)| lie.clone());
         drop(lies);

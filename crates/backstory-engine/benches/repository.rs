@@ -60,11 +60,11 @@ async fn index(directory: &Path, address: &str) {
 async fn ask(directory: &Path, lines: usize) {
     let engine = Engine::open(directory, Settings::default()).await.expect("it opens");
     let repository = engine.repositories().await.expect("they are listed").remove(0);
-    let asked = places(&directory.join("clones"), repository.head().expect("it is indexed"), lines);
+    let asked = places(&directory.join("clones"), repository.head.expect("it is indexed"), lines);
     let mut times: Vec<Duration> = Vec::new();
     for (path, line) in asked {
         let target = Target::Lines { path, lines: Some((line, line)) };
-        let project = Some(repository.entry.project.clone());
+        let project = Some(repository.project.clone());
         let request = TraceRequest { project, target, rev: None, earlier: DEFAULT_EARLIER };
         let begun = Instant::now();
         if engine.trace(request).await.is_ok() {

@@ -149,7 +149,7 @@ fn blames(repository: &Path, files: &[Arc<str>], flags: &[&str]) -> HashMap<Arc<
             });
         }
     });
-    found.into_inner().expect("no thread panicked")
+    found.into_inner()
 }
 
 fn plain(repository: &Path) {

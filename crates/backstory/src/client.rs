@@ -164,7 +164,7 @@ impl Client {
         loop {
             let place = self.place.borrow().clone();
             let remote = match place {
-                Place::Here(engine) => return run_here(&engine, request).await,
+                Place::Here(engine) => return Box::pin(run_here(&engine, request)).await,
                 Place::There(remote) => remote,
             };
             let Unanswered { failure, gone } = match remote.answer(&request).await {

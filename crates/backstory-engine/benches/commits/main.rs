@@ -80,7 +80,7 @@ async fn run(case: &Case, directory: &Path) -> Result<Row> {
     let project = index(&engine, &clone).await?;
     let clones = std::fs::read_dir(directory.join("clones"))?;
     let clone = clones.flatten().next().ok_or("there is no clone")?.path();
-    let head = engine.repositories().await?.first().and_then(|of| of.head()).ok_or("it has no default branch")?;
+    let head = engine.repositories().await?.first().and_then(|of| of.head).ok_or("it has no default branch")?;
     let repository = Repository::read(&project, &clone, head)?;
     let questions = match &case.questions {
         Some(file) => repository.asked_in(&std::fs::read_to_string(file)?)?,

@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,7 @@ use backstory_engine::{
     model::text::echo,
     use_case::Weight,
 };
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{
     document,
@@ -55,8 +56,8 @@ impl Warnings {
         }
     }
 
-    fn told(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn told(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock()
     }
 }
 

@@ -1,40 +1,12 @@
 //! Arguments that several commands have.
 
 use backstory_engine::model::id::{NodeId, ThreadId};
-use clap::ValueEnum;
 use jiff::Timestamp;
-use serde::{Deserialize as _, Deserializer};
 
 use crate::{
     config::Config,
     failure::{Failure, Result},
 };
-
-/// Where an issue or merge request stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum State {
-    /// Being worked on.
-    #[value(alias = "open")]
-    Opened,
-    /// Closed without a merge.
-    Closed,
-    /// Merged.
-    Merged,
-    /// Locked while it is being merged.
-    Locked,
-}
-
-impl State {
-    /// Its name in the API.
-    pub(super) fn api_name(self) -> &'static str {
-        match self {
-            Self::Opened => "OPENED",
-            Self::Closed => "CLOSED",
-            Self::Merged => "MERGED",
-            Self::Locked => "LOCKED",
-        }
-    }
-}
 
 /// A user name, with or without `@`.
 ///
@@ -43,14 +15,6 @@ impl State {
 pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     let name = text.trim().trim_start_matches('@');
     if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
-}
-
-/// A name of the API as `--json` prints it: in lower case.
-///
-/// # Errors
-/// It is no text.
-pub(super) fn lower_case<'de, D: Deserializer<'de>>(name: D) -> std::result::Result<String, D::Error> {
-    Ok(String::deserialize(name)?.to_lowercase())
 }
 
 /// A time, as people write it.

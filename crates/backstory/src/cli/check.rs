@@ -28,7 +28,12 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let terminal = &session.terminal;
     if args.digest {
         let graph = client.answer(DigestRequest {}).await?;
-        return Ok(if args.json { terminal.json(&graph)? } else { terminal.line(graph.digest)? });
+        if args.json {
+            terminal.json(&graph)?;
+        } else {
+            terminal.line(graph.digest)?;
+        }
+        return Ok(());
     }
     let report = client.answer(CheckRequest {}).await?;
     if args.json {

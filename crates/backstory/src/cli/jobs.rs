@@ -12,7 +12,7 @@ use super::Session;
 use crate::{
     client::Client,
     failure::{Failure, Result},
-    output::{minute, plain},
+    output::minute,
 };
 
 /// List, start and cancel what 'backstory serve' does in the background

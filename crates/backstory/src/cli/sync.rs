@@ -92,7 +92,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open_for_work(session, "sync", before).await?;
     repos::require_projects(session, &client, &projects).await?;
     let only = args.only.iter().map(|part| (*part).into()).collect();
-    let request = SyncRequest { projects: projects.clone(), scope: scope(args), only, force: args.force };
+    let request = SyncRequest {
+        projects: projects.clone(),
+        scope: scope(args),
+        only,
+        force: args.force,
+        ..SyncRequest::default()
+    };
     let begin = Box::pin(begin(&client, request));
     let mut summary = task::follow(&client, TaskKind::Sync, begin).await?;
     let coverage = task::coverage(&client).await?;

@@ -87,7 +87,7 @@ impl Names {
         }
     }
 
-    pub(super) fn to_entry(&mut self, file: &FileOutcome) -> Leaf {
+    pub(super) fn take_entry(&mut self, file: &FileOutcome) -> Leaf {
         match file {
             FileOutcome::Untraced(why) => Leaf::Untraced(*why),
             FileOutcome::Traced(lineage) => {

@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
         if let Some(leaf) = self.found.get(&key) {
             return Ok(leaf.clone());
         }
-        let leaf = match self.from_known_tip(names, commit, path)? {
+        let leaf = match self.lift_from_known_tip(names, commit, path)? {
             Some(leaf) => leaf,
             None if self.previous.is_some() => self.deferred(names, commit, path)?,
             None => self.walked(names, commit, path)?,
@@ -121,11 +121,11 @@ impl<'a> Walk<'a> {
         let previous = self.previous.as_mut().filter(|_| self.tips.contains(&tip))?;
         let id = names.path(path);
         let file = (previous.file)(hash(tip), &Arc::clone(names.text(id)))?;
-        Some(names.to_entry(&file))
+        Some(names.take_entry(&file))
     }
 
     /// What a known tip has there, if the file stayed as it was from the commit to that tip.
-    fn from_known_tip(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
+    fn lift_from_known_tip(&mut self, names: &mut Names, commit: Oid, path: &RepoPath) -> Result<Option<Leaf>, Error> {
         if self.tips.contains(&commit) {
             return Ok(self.at_tip(names, commit, path));
         }

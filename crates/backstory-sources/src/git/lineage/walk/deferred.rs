@@ -113,7 +113,7 @@ impl Walk<'_> {
         let id = names.path(path);
         let swept = self.swept.as_ref().and_then(|swept| swept.get(&hash(commit)));
         match swept.and_then(|files| files.get(names.text(id))).cloned().flatten() {
-            Some(file) => Ok(names.to_entry(&file)),
+            Some(file) => Ok(names.take_entry(&file)),
             None => {
                 // What stands in for the file must not be taken for what it stands for.
                 let found = std::mem::take(&mut self.found);
