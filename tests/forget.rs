@@ -164,16 +164,16 @@ fn the_record_has_no_content() {
         entry["at"] = json!("TIME");
     }
     let undone = sandbox.run(&["forget", "--list", "--action", "undo", "--json"]).ok().json();
-    assert_eq!((undone.as_array().unwrap().len(), &undone[0]["id"]), (1, &json!("2")), "{undone}");
+    assert_eq!((undone.as_array().unwrap().len(), &undone[0]["id"]), (1, &json!(2)), "{undone}");
     assert_eq!(sandbox.run(&["forget", "--list", "--action", "retire"]).ok().stdout, "Nothing was forgotten.\n");
     let removed = listed[1]["counts"].clone();
     assert_eq!(removed["items"], 2, "{removed}");
     assert_eq!(
         listed,
         json!([
-            {"id": "2", "at": "TIME", "action": "undo", "kind": "thread", "subject": "acme/shop!4", "reason": null,
+            {"id": 2, "at": "TIME", "action": "undo", "kind": "thread", "subject": "acme/shop!4", "reason": null,
              "counts": {}, "verified": null},
-            {"id": "1", "at": "TIME", "action": "forget", "kind": "thread", "subject": "acme/shop!4",
+            {"id": 1, "at": "TIME", "action": "forget", "kind": "thread", "subject": "acme/shop!4",
              "reason": "asked for", "counts": removed, "verified": true},
         ])
     );
