@@ -19,8 +19,10 @@ const DISCUSSIONS: &str = "/projects/acme%2Fshop/ /discussions?";
 const OF_ONE: &str = "/projects/acme%2Fshop/issues/2/discussions?";
 const JSON: &str = "content-type: application/json\r\n";
 const GZIP: &str = "content-type: application/json\r\ncontent-encoding: gzip\r\n";
-/// Most that may be asked while the forge lies: the pages of a list, twice those of a long one.
+/// Most that may be asked while the forge lies: the pages of a list, and those of a part of another.
 const MOST_ASKED: usize = 1_200;
+/// The same in the long form, where a list of issues comes to its last page.
+const MOST_ASKED_FULL: usize = 20_100;
 /// Most that a bomb unfolds to.
 const BOMB: u64 = 4 << 30;
 /// Time between two bytes of a body that trickles.
@@ -59,7 +61,8 @@ impl World {
         let output = self.sandbox.run(&["sync", "--full"]);
         let told = self.crooked.told();
         assert!(told > 0, "{what}: nobody asked for {target}");
-        assert!(told <= MOST_ASKED, "{what}: {told} answers");
+        let most = if is_full_size() { MOST_ASKED_FULL } else { MOST_ASKED };
+        assert!(told <= most, "{what}: {told} answers");
         let said = ending(&output, what);
         self.sandbox.run(&["show", &new]).ok();
         assert_eq!(self.known(), before, "{what}: {said}");
@@ -187,11 +190,13 @@ fn lists_without_an_end_are_given_up() {
         endless(answer, |id| format!("{{\"id\":\"{id:040x}\",\"notes\":[]}}"))
     });
     assert_eq!(said, "");
-    let said = world.reads("issues that are none, without an end", ISSUES, |answer| {
-        endless(answer, |id| format!("{{\"iid\":\"{id}\"}}"))
-    });
-    assert!(said.contains("more than"), "{said}");
-
+    if is_full_size() {
+        // Up to the last page that there may be.
+        let said = world.reads("issues that are none, without an end", ISSUES, |answer| {
+            endless(answer, |id| format!("{{\"iid\":\"{id}\"}}"))
+        });
+        assert!(said.contains("more than"), "{said}");
+    }
     world.heals();
 }
 
