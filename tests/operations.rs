@@ -97,7 +97,7 @@ fn metrics_tell_what_an_operator_watches() {
     for beginning in [
         "backstory_sync_lag_seconds{project=\"acme/shop\"} ",
         "backstory_store_size_bytes{store=\"ledger\"} ",
-        "backstory_http_request_duration_seconds_bucket{le=\"0.005\",path=\"/graphql\",status=\"200\"} ",
+        "backstory_http_request_duration_seconds_bucket{le=\"0.005\",path=\"/api/v1\",status=\"200\"} ",
     ] {
         assert!(text.lines().any(|found| found.starts_with(beginning)), "{beginning} is not in {text}");
     }

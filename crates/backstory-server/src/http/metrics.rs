@@ -16,7 +16,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{App, Refusal, access::Auth};
+use super::{API, App, Refusal, access::Auth};
 use crate::error_table;
 
 /// Media type of the answer.
@@ -62,7 +62,8 @@ impl Default for Requests {
 impl Requests {
     /// Counts a request that was answered.
     pub(super) fn observe(&self, path: &str, status: StatusCode, took: Duration) {
-        let path = PATHS.into_iter().find(|known| *known == path).unwrap_or("other");
+        let of_api = path.strip_prefix(API).is_some_and(|name| name.starts_with('/'));
+        let path = if of_api { API } else { PATHS.into_iter().find(|known| *known == path).unwrap_or("other") };
         self.0.get_or_create(&Answered { path, status: status.as_u16() }).observe(took.as_secs_f64());
     }
 }

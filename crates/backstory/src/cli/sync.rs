@@ -18,6 +18,8 @@ use crate::{
     output::counted,
 };
 
+/// How often a sync is asked for that something else than a job of the server is in the way of.
+const TRIES: u32 = 2;
 /// Time between two looks whether the server has ended what it reads by itself.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a command whose sync is stopped may take to end.
@@ -156,11 +158,20 @@ async fn take_over(session: &Session) -> Result<()> {
 
 /// Begins a sync, after what the server reads by itself, unless that is to be stopped.
 async fn begin(client: &Client, request: SyncRequest) -> Result<Task> {
+    let mut tries_left = TRIES;
     loop {
-        match client.answer(request.clone()).await {
-            Err(_) if !request.force && jobs::any_reads(client).await? => tokio::time::sleep(LOOK).await,
-            begun => return begun,
+        let begun = client.answer(request.clone()).await;
+        if begun.is_ok() || request.force {
+            return begun;
         }
+        if !jobs::any_reads(client).await? {
+            // The job that was in the way may have ended since.
+            tries_left -= 1;
+            if tries_left == 0 {
+                return begun;
+            }
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 
