@@ -294,7 +294,9 @@ async fn no_use_case_tells_anything(open: &Client<'_>, whole: &Client<'_>) {
             }
         }
     }
-    for name in ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "trace"] {
+    for name in
+        ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "show", "threads", "trace"]
+    {
         assert!(telling.contains(name), "{name} tells nothing to who may see it; {telling:?} do");
     }
 }
