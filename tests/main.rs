@@ -18,6 +18,7 @@ mod cli_why;
 mod confidential;
 mod config;
 mod context;
+mod contract;
 mod damage;
 mod durability;
 mod embed;

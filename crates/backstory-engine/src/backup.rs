@@ -25,6 +25,7 @@ pub(crate) const RESTORED: &str = "restored";
 
 /// A copy of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backup {
     /// The file, in the data directory.
     pub path: PathBuf,
@@ -36,6 +37,7 @@ pub struct Backup {
 
 /// Writes a copy of the ledger into the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackupRequest {}
 
 impl UseCase for BackupRequest {

@@ -35,6 +35,7 @@ pub(crate) struct EmbedReport {
 
 /// Starts to give every document that has none its vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmbedRequest {}
 
 impl UseCase for EmbedRequest {

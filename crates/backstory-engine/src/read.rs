@@ -30,6 +30,7 @@ pub const MAX_PAGE: usize = 1000;
 
 /// Requests a page of issues or merge requests, the last changed first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListThreads {
     /// Which of the two.
     pub kind: ThreadKind,
@@ -54,6 +55,7 @@ impl UseCase for ListThreads {
 
 /// Conditions of a list of issues or merge requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadFilter {
     /// Full path of the project.
@@ -68,6 +70,7 @@ pub struct ThreadFilter {
 
 /// Where a page of a list ends, so that the next begins after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageCursor {
     /// When its last item last changed.
     pub updated_at: Timestamp,
@@ -86,6 +89,7 @@ pub struct ThreadPage {
 
 /// A page of issues or merge requests with what a list shows of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadList {
     /// Issues or merge requests, the last changed first.
     pub threads: Vec<ThreadSummary>,
@@ -98,6 +102,7 @@ pub struct ThreadList {
 
 /// An issue or merge request in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSummary {
     /// Its id.
     pub id: ThreadId,
@@ -153,6 +158,7 @@ impl ThreadSummary {
 
 /// Asks how many documents have vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverageRequest {}
 
 impl UseCase for CoverageRequest {
@@ -166,6 +172,7 @@ impl UseCase for CoverageRequest {
 
 /// How far the lists of a project have been read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectStatus {
     /// Full path.
     pub path: String,
@@ -177,6 +184,7 @@ pub struct ProjectStatus {
 
 /// How fresh a project is, and how much of it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Freshness {
     /// Full path.
     pub project: String,
@@ -198,6 +206,7 @@ pub struct Freshness {
 
 /// Asks how fresh the stores are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatusRequest {
     /// Most runs, at most [`MAX_PAGE`].
     pub runs: usize,
@@ -214,6 +223,7 @@ impl UseCase for SyncStatusRequest {
 
 /// How fresh the stores are, compared with the forges and each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatus {
     /// The newest runs, newest first.
     pub runs: Vec<Run>,

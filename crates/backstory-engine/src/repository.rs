@@ -63,6 +63,7 @@ pub(crate) const REPOSITORY: &str = "repository";
 
 /// State of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RepositoryState {
     /// Added, and not read yet.
@@ -90,6 +91,7 @@ impl RepositoryState {
 
 /// Lists the repositories that are indexed, by project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListRepositories {}
 
 impl UseCase for ListRepositories {
@@ -103,6 +105,7 @@ impl UseCase for ListRepositories {
 
 /// Requests the files of a repository that the rest of its code refers to most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CentralFilesRequest {
     /// Full path of the project.
     pub project: String,
@@ -121,6 +124,7 @@ impl UseCase for CentralFilesRequest {
 
 /// A repository that is indexed, and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepositoryStatus {
     /// Full path of its project.
     pub project: String,
@@ -156,6 +160,7 @@ pub struct RepositoryStatus {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchSelection {
     /// Which.
     pub which: BranchChoice,
@@ -165,6 +170,7 @@ pub struct BranchSelection {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BranchChoice {
     /// The one that HEAD points at.
@@ -177,6 +183,7 @@ pub enum BranchChoice {
 
 /// A branch and the commit of it that is indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchTip {
     /// Name of the branch.
     pub branch: String,

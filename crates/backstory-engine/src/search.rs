@@ -70,6 +70,7 @@ pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical sea
 
 /// What to search for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchRequest {
     /// Words or a question.
     pub query: String,
@@ -89,6 +90,7 @@ pub struct SearchRequest {
 
 /// What a search found: hits with their documents, or summaries of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchResponse<H = Hit> {
     /// The query.
     pub query: String,
@@ -142,6 +144,7 @@ pub struct Passage {
 
 /// What belongs to a story besides the document that leads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     /// Its id.
     pub id: NodeId,

@@ -44,6 +44,7 @@ impl Forge {
 
 /// How hits of a search are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranking {
     /// How the parts become a score.
     pub profile: Profile,

@@ -50,6 +50,7 @@ pub struct State {
 
 /// The states on record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshots {
     /// Id of what the index holds now.
     pub current: String,
@@ -59,6 +60,7 @@ pub struct Snapshots {
 
 /// A state on record, without its list of documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotReport {
     /// Its id, which depends on what it holds alone.
     pub id: String,
@@ -87,6 +89,7 @@ pub struct SnapshotReport {
 
 /// The indexed commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotCommit {
     /// Full path of its project.
     pub project: String,
@@ -96,6 +99,7 @@ pub struct SnapshotCommit {
 
 /// How one state differs from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Id of the first.
     pub from: String,
@@ -113,6 +117,7 @@ pub struct Comparison {
 
 /// Documents that differ in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// How many.
     pub count: u64,
@@ -122,10 +127,12 @@ pub struct Difference {
 
 /// Lists the states on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSnapshots {}
 
 /// Looks at one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -133,6 +140,7 @@ pub struct GetSnapshot {
 
 /// Pins a state, so that its record is kept, or unpins it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -142,6 +150,7 @@ pub struct PinSnapshot {
 
 /// Compares two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompareSnapshots {
     /// Id of the first, or at least four of its first digits.
     pub from: String,
@@ -153,6 +162,7 @@ pub struct CompareSnapshots {
 
 /// Removes the records that need not be kept, as each sync does; their ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PruneSnapshots {}
 
 impl UseCase for ListSnapshots {

@@ -17,6 +17,7 @@ const WRITTEN_NOTE: &str = "WrittenNote";
 
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsRequest {}
 
 impl UseCase for StatsRequest {
@@ -31,6 +32,7 @@ impl UseCase for StatsRequest {
 
 /// Counts of what the stores hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Projects in the graph.
     pub projects: u64,
@@ -76,6 +78,7 @@ pub struct Stats {
 
 /// Secrets that were replaced in all items of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectSecrets {
     /// Full path of the project; empty for people, who belong to no project.
     pub project: String,
@@ -85,6 +88,7 @@ pub struct ProjectSecrets {
 
 /// How many secrets of a kind were replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretCount {
     /// Name of the kind, as in `[redacted:<kind>:<length>]`.
     pub kind: String,

@@ -19,6 +19,7 @@ const REMEMBERED: usize = 100;
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Reads what is new at the forges and in repositories.
@@ -48,6 +49,7 @@ impl TaskKind {
 
 /// How a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// At work.
@@ -60,6 +62,7 @@ pub enum TaskStatus {
 
 /// How far a task is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// What is being done: `acme/shop issues`.
     pub phase: String,
@@ -73,6 +76,7 @@ pub struct Progress {
 
 /// A task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
     /// Its number, unique while the process lives.
     pub id: u64,
@@ -95,6 +99,7 @@ pub struct Task {
 
 /// Looks at a task; nothing answers if it has been dropped since it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTask {
     /// Its number.
     pub id: u64,
@@ -102,10 +107,12 @@ pub struct GetTask {
 
 /// Lists the tasks of the process, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListTasks {}
 
 /// Stops a task; what it has committed is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopTask {
     /// Its number.
     pub id: u64,

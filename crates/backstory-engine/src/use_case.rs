@@ -1,14 +1,27 @@
 //! The contract of the engine: a request type names its answer type, and command line, HTTP and GraphQL use these two.
 //! What a use case does belongs to the module of its request.
 
+#[cfg(feature = "schema")]
+mod schema;
+
 use std::future::Future;
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Engine, error::Result};
 
+#[cfg(feature = "schema")]
+pub use self::schema::{HasSchema, json_schema};
+
+/// What a JSON Schema can describe; everything without the feature `schema`.
+#[cfg(not(feature = "schema"))]
+pub trait HasSchema {}
+
+#[cfg(not(feature = "schema"))]
+impl<T> HasSchema for T {}
+
 /// A request, which says what answers it.
-pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
+pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'static {
     /// Its name in the addresses of the API: `trace` in `/api/v1/trace`.
     const NAME: &'static str;
     /// What somebody must be allowed to do who makes it.
@@ -18,7 +31,7 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
     /// How much work it is.
     const WEIGHT: Weight = Weight::Light;
     /// What answers it.
-    type Answer: Serialize + DeserializeOwned + Send + 'static;
+    type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 
     /// Answers it, as far as the engine's handle may see.
     ///

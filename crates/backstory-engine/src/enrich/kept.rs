@@ -14,6 +14,7 @@ use crate::{Engine, error::Result};
 
 /// The type of a commit as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitClassification {
     /// The type.
     #[serde(flatten)]
@@ -26,6 +27,7 @@ pub struct CommitClassification {
 
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadNotes {
     /// The issue or merge request.
     pub about: ThreadId,

@@ -15,6 +15,7 @@ use crate::{
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListJobs {
     /// Only those of this status.
     pub status: Option<JobStatus>,
@@ -26,6 +27,7 @@ pub struct ListJobs {
 
 /// A job, with how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
     /// The job.
     #[serde(flatten)]
@@ -36,6 +38,7 @@ pub struct JobReport {
 
 /// Has the server do something as soon as it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueJob {
     /// What; anything but [`Refetch`](JobKind::Refetch).
     pub kind: JobKind,
@@ -45,6 +48,7 @@ pub struct QueueJob {
 
 /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CancelJob {
     /// Its number.
     pub id: i64,
