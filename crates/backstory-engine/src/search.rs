@@ -395,14 +395,22 @@ impl Order<'_> {
         }
     }
 
-    /// Adds the parts that do not depend on the passages.
+    /// Adds the parts that do not depend on the passages, as far as they have a weight.
     fn complete(&self, candidates: &mut BTreeMap<String, Candidate>) {
+        let weights = self.weights();
         for (id, candidate) in candidates {
             let Some(facts) = self.facts.get(id.as_str()) else { continue };
-            candidate.parts.recency = self.scale.recency(facts.created_at);
-            let people = &self.understood.people;
-            let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
-            candidate.parts.author = f32::from(u8::from(named));
+            if weights.recency > 0.0 {
+                candidate.parts.recency = self.scale.recency(facts.created_at);
+            }
+            if weights.importance > 0.0 {
+                candidate.parts.importance = facts.importance;
+            }
+            if weights.author > 0.0 {
+                let people = &self.understood.people;
+                let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
+                candidate.parts.author = f32::from(u8::from(named));
+            }
         }
     }
 

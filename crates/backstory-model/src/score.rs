@@ -30,7 +30,7 @@ pub fn sorted<K: Ord>(scores: impl IntoIterator<Item = (K, f32)>) -> Vec<(K, f32
     ranked
 }
 
-/// What a hit is ranked by, each 0 to 1.
+/// What a hit is ranked by, each 0 to 1. A part without a weight is not computed, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
