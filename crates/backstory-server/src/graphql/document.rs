@@ -19,21 +19,8 @@ const INTROSPECTED_LISTS: [&str; 7] =
 /// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
 const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
 /// Fields of the query and mutation types that keep a processor busy for longer than a look at the stores.
-const HEAVY: [&str; 13] = [
-    "search",
-    "evaluate",
-    "questionPairs",
-    "recoveredLinks",
-    "verify",
-    "trace",
-    "contextPack",
-    "compareSnapshots",
-    "history",
-    "entity",
-    "lineage",
-    "stats",
-    "backup",
-];
+const HEAVY: [&str; 10] =
+    ["search", "verify", "trace", "contextPack", "compareSnapshots", "history", "entity", "lineage", "stats", "backup"];
 
 /// What a selection asks for, with that of the fragments it uses.
 #[derive(Clone, Copy, Debug, Default)]
