@@ -34,6 +34,7 @@ mod replay;
 mod repository;
 mod repository_shapes;
 mod retention;
+mod roles;
 mod scanners;
 mod search_commits;
 mod search_rerank;

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use backstory_model::role::ServerRole;
 use backstory_store::ledger::Ledger;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,7 @@ pub struct BackupRequest {}
 impl UseCase for BackupRequest {
     const NAME: &'static str = "backup";
     const SCOPE: Scope = Scope::Admin;
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Backup;
 

@@ -6,6 +6,7 @@ use backstory_model::{
     chunk::{self, Limits, MAX_DOCUMENT_TOKENS},
     digest::sha256_hex,
     document::Document,
+    role::ServerRole,
 };
 use backstory_store::index::{Index, NewPassage, NewPassages, PendingDocument, Vectors};
 use jiff::Timestamp;
@@ -41,6 +42,7 @@ pub struct EmbedRequest {}
 impl UseCase for EmbedRequest {
     const NAME: &'static str = "embed";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = Some(ServerRole::Embed);
     type Answer = Task;
 
     async fn run(self, engine: &Engine) -> Result<Task> {

@@ -38,6 +38,8 @@ pub enum ErrorKind {
     Timeout,
     /// There is too much to do at the moment.
     Busy,
+    /// This server does other things.
+    Unavailable,
     /// The machine lacks room, file descriptors or memory.
     Lacking,
     /// The stores were written by a newer program.

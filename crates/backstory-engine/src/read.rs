@@ -6,6 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
+    role::{Roles, ServerRole},
 };
 use backstory_sources::forge::List;
 use backstory_store::{
@@ -163,6 +164,7 @@ pub struct CoverageRequest {}
 
 impl UseCase for CoverageRequest {
     const NAME: &'static str = "coverage";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Coverage;
 
     async fn run(self, engine: &Engine) -> Result<Coverage> {
@@ -214,6 +216,7 @@ pub struct SyncStatusRequest {
 
 impl UseCase for SyncStatusRequest {
     const NAME: &'static str = "sync-status";
+    const ROLE: Option<ServerRole> = None;
     type Answer = SyncStatus;
 
     async fn run(self, engine: &Engine) -> Result<SyncStatus> {
@@ -241,6 +244,8 @@ pub struct SyncStatus {
     pub index_seq: u64,
     /// The sync that is running.
     pub running: Option<Task>,
+    /// What the process does that has the stores.
+    pub roles: Roles,
 }
 
 impl Engine {
@@ -414,6 +419,7 @@ impl Engine {
         let index_seq = self.index().applied_seq().await?;
         let running =
             self.all_tasks().into_iter().find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
+        let roles = self.settings().roles.clone();
         self.with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
                 let cursor = |list: &List| ledger.cursor(&project, list.cursor());
@@ -451,6 +457,7 @@ impl Engine {
                 graph_seq,
                 index_seq,
                 running,
+                roles,
             })
         })
         .await

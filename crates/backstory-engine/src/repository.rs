@@ -38,6 +38,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::{Record, Repository, RepositoryRecord, code_node_id, parse},
+    role::ServerRole,
 };
 use backstory_sources::git::{
     command::{Git, GitSettings},
@@ -96,6 +97,7 @@ pub struct ListRepositories {}
 
 impl UseCase for ListRepositories {
     const NAME: &'static str = "repositories";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<RepositoryStatus>;
 
     async fn run(self, engine: &Engine) -> Result<Vec<RepositoryStatus>> {

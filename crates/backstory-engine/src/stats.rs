@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::sight::Visibility;
+use backstory_model::{role::ServerRole, sight::Visibility};
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,7 @@ pub struct StatsRequest {}
 
 impl UseCase for StatsRequest {
     const NAME: &'static str = "stats";
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Stats;
 

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, future::Future};
 
+use backstory_model::role::ServerRole;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,7 @@ pub struct StopTask {
 
 impl UseCase for GetTask {
     const NAME: &'static str = "task";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Option<Task>;
 
     async fn run(self, engine: &Engine) -> Result<Option<Task>> {
@@ -129,6 +131,7 @@ impl UseCase for GetTask {
 
 impl UseCase for ListTasks {
     const NAME: &'static str = "tasks";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<Task>;
 
     async fn run(self, engine: &Engine) -> Result<Vec<Task>> {
@@ -139,6 +142,7 @@ impl UseCase for ListTasks {
 impl UseCase for StopTask {
     const NAME: &'static str = "stop-task";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = None;
     type Answer = Task;
 
     async fn run(self, engine: &Engine) -> Result<Task> {

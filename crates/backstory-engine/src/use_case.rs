@@ -6,6 +6,7 @@ mod schema;
 
 use std::future::Future;
 
+use backstory_model::role::ServerRole;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Engine, error::Result};
@@ -30,6 +31,11 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'st
     const REPEATABLE: bool = matches!(Self::SCOPE, Scope::Read);
     /// How much work it is.
     const WEIGHT: Weight = Weight::Light;
+    /// Which role a server must have to answer it; none if every server does.
+    const ROLE: Option<ServerRole> = match Self::SCOPE {
+        Scope::Read => Some(ServerRole::Read),
+        Scope::Sync | Scope::Admin => Some(ServerRole::Write),
+    };
     /// What answers it.
     type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 

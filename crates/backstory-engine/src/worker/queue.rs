@@ -1,6 +1,6 @@
 //! The queue of jobs: listing it, adding to it, canceling what waits in it or runs.
 
-use backstory_model::text::echo;
+use backstory_model::{role::ServerRole, text::echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,7 @@ pub struct CancelJob {
 
 impl UseCase for ListJobs {
     const NAME: &'static str = "jobs";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<JobReport>;
 
     async fn run(self, engine: &Engine) -> Result<Vec<JobReport>> {
