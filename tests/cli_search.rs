@@ -249,6 +249,19 @@ fn profiles_rank_by_other_things() {
 }
 
 #[test]
+fn parts_without_a_weight_are_not_computed() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for (profile, is_computed) in [("default", false), ("gitmemory", true)] {
+        let found = search(&sandbox, &["what came of #1 and its redis cache", "--profile", profile, "--limit", "50"]);
+        for part in ["recency", "importance", "relationship"] {
+            let values = found["hits"].as_array().unwrap().iter().map(|hit| hit["parts"][part].as_f64().unwrap());
+            assert_eq!(values.fold(0.0, f64::max) > 0.0, is_computed, "{profile} {part}: {found:#}");
+        }
+    }
+}
+
+#[test]
 fn before_there_are_vectors_words_count_with_every_profile() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -56,6 +56,7 @@ const NAME_HITS: usize = 30;
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskRequest {
     /// The question, at most [`MAX_QUERY`] characters.
     pub question: String,

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use backstory_model::role::ServerRole;
 use backstory_store::ledger::Ledger;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ pub(crate) const RESTORED: &str = "restored";
 
 /// A copy of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backup {
     /// The file, in the data directory.
     pub path: PathBuf,
@@ -37,11 +39,13 @@ pub struct Backup {
 
 /// Writes a copy of the ledger into the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackupRequest {}
 
 impl UseCase for BackupRequest {
     const NAME: &'static str = "backup";
     const SCOPE: Scope = Scope::Admin;
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Backup;
 

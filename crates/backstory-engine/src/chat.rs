@@ -35,6 +35,7 @@ const MAX_SOURCES: usize = 5;
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Its number in the conversation, from 1.
     pub number: u64,
@@ -50,6 +51,7 @@ pub struct Message {
 
 /// Begins a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CreateChat {
     /// Full path of the project that it is narrowed to; everything if absent.
     pub project: Option<String>,
@@ -57,6 +59,7 @@ pub struct CreateChat {
 
 /// Lists the conversations, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListChats {
     /// Most conversations, at most [`MAX_LISTED`].
     pub limit: usize,
@@ -64,6 +67,7 @@ pub struct ListChats {
 
 /// Lists messages of a conversation in order; `None` if there is no such conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListMessages {
     /// Number of the conversation.
     pub chat: i64,
@@ -76,6 +80,7 @@ pub struct ListMessages {
 
 /// Removes a conversation; answers whether it was there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveChat {
     /// Its number.
     pub id: i64,
@@ -83,6 +88,7 @@ pub struct RemoveChat {
 
 /// Asks in a conversation, which keeps the question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SendMessage {
     /// Number of the conversation.
     pub chat: i64,

@@ -42,6 +42,7 @@ const THREAD_BATCH: usize = 100;
 
 /// A rule and what breaks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What must hold, as a sentence.
     pub rule: String,
@@ -51,6 +52,7 @@ pub struct Finding {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {
     /// Whether every rule holds.
     pub ok: bool,
@@ -64,10 +66,12 @@ pub struct CheckReport {
 
 /// Checks every rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRequest {}
 
 /// What the graph says, in short: equal graphs have equal digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GraphDigest {
     /// 64 hex digits.
     pub digest: String,
@@ -77,6 +81,7 @@ pub struct GraphDigest {
 
 /// Computes the graph's digest, for which it reads the whole graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DigestRequest {}
 
 impl UseCase for CheckRequest {

@@ -41,6 +41,7 @@ const MAX_NEIGHBORS: usize = 50;
 
 /// Requests the commits that changed a file or code entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryRequest {
     /// The file or code entity.
     pub id: NodeId,
@@ -63,6 +64,7 @@ impl UseCase for HistoryRequest {
 
 /// A page of the changes of a file or code entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct History {
     /// Newest first.
     pub changes: Vec<Change>,
@@ -72,6 +74,7 @@ pub struct History {
 
 /// A change of a file or code entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The commit.
     pub commit: CommitSummary,
@@ -89,6 +92,7 @@ pub struct Change {
 
 /// A commit in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitSummary {
     /// Its id.
     pub id: NodeId,
@@ -128,6 +132,7 @@ struct Found {
 
 /// Requests code entities by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntityRequest {
     /// `login`, `Session.login`, `src/a.rs#login` or an id.
     pub name: String,
@@ -150,6 +155,7 @@ impl UseCase for EntityRequest {
 
 /// A code entity, its history and its edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntityDetails {
     /// Its id.
     pub id: NodeId,
@@ -182,6 +188,7 @@ pub struct EntityDetails {
 
 /// The nodes at the other ends of edges of one type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbors {
     /// Type of the edges.
     pub edge: Edge,

@@ -58,6 +58,7 @@ const MAX_PREFIX: usize = 1024;
 
 /// What a pack is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum About {
     /// Words or a question.
@@ -73,6 +74,7 @@ pub enum About {
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextRequest {
     /// What it is about.
     pub about: About,
@@ -100,6 +102,7 @@ pub struct ContextRequest {
 
 /// The printed form of a context pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedPack {
     /// The text whose tokens were counted.
     pub text: String,

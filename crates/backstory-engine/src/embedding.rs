@@ -6,6 +6,7 @@ use backstory_model::{
     chunk::{self, Limits, MAX_DOCUMENT_TOKENS},
     digest::sha256_hex,
     document::Document,
+    role::ServerRole,
 };
 use backstory_store::index::{Index, NewPassage, NewPassages, PendingDocument, Vectors};
 use serde::{Deserialize, Serialize};
@@ -39,11 +40,13 @@ pub(crate) struct EmbedReport {
 
 /// Starts to give every document that has none its vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmbedRequest {}
 
 impl UseCase for EmbedRequest {
     const NAME: &'static str = "embed";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = Some(ServerRole::Embed);
     type Answer = Task;
 
     async fn run(self, resources: &Resources) -> Result<Task> {

@@ -59,6 +59,7 @@ const MAX_REFUSAL: usize = 200;
 
 /// Starts to have a language model write what is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnrichRequest {
     /// Full paths of projects; all if there is none.
     pub projects: Vec<String>,

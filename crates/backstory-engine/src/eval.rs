@@ -45,6 +45,7 @@ pub const MAX_DEPTH: usize = MAX_LIMIT;
 
 /// What to ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvaluationRequest {
     /// Full path of the project that the questions are about; may be absent where there is only one.
     pub project: Option<String>,
@@ -58,6 +59,7 @@ pub struct EvaluationRequest {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Full path of the project.
     pub project: String,
@@ -71,6 +73,7 @@ pub struct Evaluation {
 
 /// What was found for a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluated {
     /// Expected sources that are not in the index: nothing can find them.
     pub unknown: Vec<String>,

@@ -56,6 +56,7 @@ pub const MAX_AUDIT: usize = 100;
 
 /// Starts to forget an issue, a merge request, a project or a person for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForgetRequest {
     /// `acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`.
     pub reference: String,
@@ -65,6 +66,7 @@ pub struct ForgetRequest {
 
 /// Lets the next sync read again what was forgotten, of a person the next full one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UndoForget {
     /// As it was forgotten.
     pub reference: String,
@@ -74,6 +76,7 @@ pub struct UndoForget {
 
 /// Lists what was forgotten, may be read again, or is not kept any more, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditRequest {
     /// Only this action.
     pub action: Option<AuditAction>,

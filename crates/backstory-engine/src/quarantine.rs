@@ -37,6 +37,7 @@ const OF_FORGES: [ItemKind; 7] = [
 
 /// What is in quarantine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quarantine {
     /// How many items.
     pub count: u64,
@@ -46,6 +47,7 @@ pub struct Quarantine {
 
 /// Something that a forge sent and that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuarantinedItem {
     /// Full path of the project that it came with.
     pub project: String,

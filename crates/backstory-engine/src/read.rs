@@ -6,6 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
+    role::{Roles, ServerRole},
 };
 use backstory_sources::forge::List;
 use backstory_store::{
@@ -33,6 +34,7 @@ pub const MAX_PAGE: usize = 1000;
 
 /// Requests a page of issues or merge requests, the last changed first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListThreads {
     /// Which of the two.
     pub kind: ThreadKind,
@@ -57,6 +59,7 @@ impl UseCase for ListThreads {
 
 /// Conditions of a list of issues or merge requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadFilter {
     /// Full path of the project.
@@ -71,6 +74,7 @@ pub struct ThreadFilter {
 
 /// Where a page of a list ends, so that the next begins after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageCursor {
     /// When its last item last changed.
     pub updated_at: Timestamp,
@@ -89,6 +93,7 @@ pub struct ThreadPage {
 
 /// A page of issues or merge requests with what a list shows of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadList {
     /// Issues or merge requests, the last changed first.
     pub threads: Vec<ThreadSummary>,
@@ -101,6 +106,7 @@ pub struct ThreadList {
 
 /// An issue or merge request in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSummary {
     /// Its id.
     pub id: ThreadId,
@@ -156,10 +162,12 @@ impl ThreadSummary {
 
 /// Asks how many documents have vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverageRequest {}
 
 impl UseCase for CoverageRequest {
     const NAME: &'static str = "coverage";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Coverage;
 
     async fn run(self, resources: &Resources) -> Result<Coverage> {
@@ -169,6 +177,7 @@ impl UseCase for CoverageRequest {
 
 /// How far the lists of a project have been read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectStatus {
     /// Full path.
     pub path: String,
@@ -180,6 +189,7 @@ pub struct ProjectStatus {
 
 /// How fresh a project is, and how much of it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Freshness {
     /// Full path.
     pub project: String,
@@ -201,6 +211,7 @@ pub struct Freshness {
 
 /// Asks how fresh the stores are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatusRequest {
     /// Most runs, at most [`MAX_PAGE`].
     pub runs: usize,
@@ -208,6 +219,7 @@ pub struct SyncStatusRequest {
 
 impl UseCase for SyncStatusRequest {
     const NAME: &'static str = "sync-status";
+    const ROLE: Option<ServerRole> = None;
     type Answer = SyncStatus;
 
     async fn run(self, resources: &Resources) -> Result<SyncStatus> {
@@ -217,6 +229,7 @@ impl UseCase for SyncStatusRequest {
 
 /// How fresh the stores are, compared with the forges and each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatus {
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
@@ -234,6 +247,8 @@ pub struct SyncStatus {
     pub index_seq: u64,
     /// The sync that is running.
     pub running: Option<Task>,
+    /// What the process does that has the stores.
+    pub roles: Roles,
 }
 
 /// The projects, by path.
@@ -413,6 +428,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
         .list()
         .into_iter()
         .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
+    let roles = resources.settings().roles.clone();
     resources
         .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
@@ -451,6 +467,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 graph_seq,
                 index_seq,
                 running,
+                roles,
             })
         })
         .await

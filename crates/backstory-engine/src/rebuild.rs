@@ -27,6 +27,7 @@ use crate::{
 
 /// Starts to rebuild projections from the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RebuildRequest {
     /// Which.
     pub projection: Projection,
@@ -44,6 +45,7 @@ impl UseCase for RebuildRequest {
 
 /// Which projections to rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Projection {
     /// The graph.

@@ -38,6 +38,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::{Record, Repository, RepositoryRecord, code_node_id, parse},
+    role::ServerRole,
 };
 use backstory_sources::git::{
     command::{Git, GitSettings},
@@ -65,6 +66,7 @@ pub(crate) const REPOSITORY: &str = "repository";
 
 /// State of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RepositoryState {
     /// Added, and not read yet.
@@ -92,10 +94,12 @@ impl RepositoryState {
 
 /// Lists the repositories that are indexed, by project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListRepositories {}
 
 impl UseCase for ListRepositories {
     const NAME: &'static str = "repositories";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<RepositoryStatus>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<RepositoryStatus>> {
@@ -105,6 +109,7 @@ impl UseCase for ListRepositories {
 
 /// Requests the files of a repository that the rest of its code refers to most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CentralFilesRequest {
     /// Full path of the project.
     pub project: String,
@@ -123,6 +128,7 @@ impl UseCase for CentralFilesRequest {
 
 /// A repository that is indexed, and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepositoryStatus {
     /// Full path of its project.
     pub project: String,
@@ -158,6 +164,7 @@ pub struct RepositoryStatus {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchSelection {
     /// Which.
     pub which: BranchChoice,
@@ -167,6 +174,7 @@ pub struct BranchSelection {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BranchChoice {
     /// The one that HEAD points at.
@@ -179,6 +187,7 @@ pub enum BranchChoice {
 
 /// A branch and the commit of it that is indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchTip {
     /// Name of the branch.
     pub branch: String,

@@ -78,6 +78,7 @@ pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical sea
 
 /// What to search for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchRequest {
     /// Words or a question.
     pub query: String,
@@ -97,6 +98,7 @@ pub struct SearchRequest {
 
 /// What a search found: hits with their documents, or summaries of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchResponse<H = Hit> {
     /// The query.
     pub query: String,
@@ -150,6 +152,7 @@ pub struct Passage {
 
 /// What belongs to a story besides the document that leads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     /// Its id.
     pub id: NodeId,
@@ -396,14 +399,22 @@ impl Order<'_> {
         }
     }
 
-    /// Adds the parts that do not depend on the passages.
+    /// Adds the parts that do not depend on the passages, as far as they have a weight.
     fn complete(&self, candidates: &mut BTreeMap<String, Candidate>) {
+        let weights = self.weights();
         for (id, candidate) in candidates {
             let Some(facts) = self.facts.get(id.as_str()) else { continue };
-            candidate.parts.recency = self.scale.recency(facts.created_at);
-            let people = &self.understood.people;
-            let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
-            candidate.parts.author = f32::from(u8::from(named));
+            if weights.recency > 0.0 {
+                candidate.parts.recency = self.scale.recency(facts.created_at);
+            }
+            if weights.importance > 0.0 {
+                candidate.parts.importance = facts.importance;
+            }
+            if weights.author > 0.0 {
+                let people = &self.understood.people;
+                let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
+                candidate.parts.author = f32::from(u8::from(named));
+            }
         }
     }
 

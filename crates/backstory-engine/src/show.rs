@@ -24,6 +24,7 @@ use thread::{discussion_with_parent, thread_details};
 
 /// Requests an issue, merge request, discussion or commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShowRequest {
     /// Its id. That of a commit may be abbreviated; where issues and merge requests share their numbers, either may be
     /// given for the other.
@@ -41,6 +42,7 @@ impl UseCase for ShowRequest {
 
 /// The node of a [`ShowRequest`]. Its id says in JSON which it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum NodeDetails {
     /// An issue or merge request.

@@ -51,6 +51,7 @@ pub struct State {
 
 /// The states on record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshots {
     /// Id of what the index holds now.
     pub current: String,
@@ -60,6 +61,7 @@ pub struct Snapshots {
 
 /// A state on record, without its list of documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotReport {
     /// Its id, which depends on what it holds alone.
     pub id: String,
@@ -88,6 +90,7 @@ pub struct SnapshotReport {
 
 /// The indexed commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotCommit {
     /// Full path of its project.
     pub project: String,
@@ -97,6 +100,7 @@ pub struct SnapshotCommit {
 
 /// How one state differs from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Id of the first.
     pub from: String,
@@ -114,6 +118,7 @@ pub struct Comparison {
 
 /// Documents that differ in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// How many.
     pub count: u64,
@@ -123,10 +128,12 @@ pub struct Difference {
 
 /// Lists the states on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSnapshots {}
 
 /// Looks at one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -134,6 +141,7 @@ pub struct GetSnapshot {
 
 /// Pins a state, so that its record is kept, or unpins it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -143,6 +151,7 @@ pub struct PinSnapshot {
 
 /// Compares two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompareSnapshots {
     /// Id of the first, or at least four of its first digits.
     pub from: String,
@@ -154,6 +163,7 @@ pub struct CompareSnapshots {
 
 /// Removes the records that need not be kept, as each sync does; their ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PruneSnapshots {}
 
 impl UseCase for ListSnapshots {

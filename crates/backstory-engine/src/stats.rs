@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::sight::Visibility;
+use backstory_model::{role::ServerRole, sight::Visibility};
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,12 @@ const WRITTEN_NOTE: &str = "WrittenNote";
 
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsRequest {}
 
 impl UseCase for StatsRequest {
     const NAME: &'static str = "stats";
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Stats;
 
@@ -32,6 +34,7 @@ impl UseCase for StatsRequest {
 
 /// Counts of what the stores hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Projects in the graph.
     pub projects: u64,
@@ -77,6 +80,7 @@ pub struct Stats {
 
 /// Secrets that were replaced in all items of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectSecrets {
     /// Full path of the project; empty for people, who belong to no project.
     pub project: String,
@@ -86,6 +90,7 @@ pub struct ProjectSecrets {
 
 /// How many secrets of a kind were replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretCount {
     /// Name of the kind, as in `[redacted:<kind>:<length>]`.
     pub kind: String,

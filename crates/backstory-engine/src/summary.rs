@@ -39,6 +39,7 @@ const SYSTEM: &str = "You summarise a discussion of a software project in at mos
 
 /// Summarizes an issue or merge request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummarizeRequest {
     /// Which one.
     pub id: NodeId,
@@ -61,6 +62,7 @@ impl UseCase for SummarizeRequest {
 
 /// A summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The text.
     pub text: String,

@@ -52,6 +52,7 @@ const PAUSE_LOOK: Duration = Duration::from_millis(200);
 
 /// How much a sync reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// What changed since the last sync, by the forge's word.
@@ -76,6 +77,7 @@ impl Scope {
 
 /// What a sync can be narrowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Issues of the forge, with their discussions.
@@ -106,6 +108,7 @@ impl Part {
 
 /// Starts a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncRequest {
     /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, future::Future};
 
+use backstory_model::role::ServerRole;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ const REMEMBERED: usize = 100;
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Reads what is new at the forges and in repositories.
@@ -49,6 +51,7 @@ impl TaskKind {
 
 /// How a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// At work.
@@ -61,6 +64,7 @@ pub enum TaskStatus {
 
 /// How far a task is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// What is being done: `acme/shop issues`.
     pub phase: String,
@@ -74,6 +78,7 @@ pub struct Progress {
 
 /// A task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
     /// Its number, unique while the process lives.
     pub id: u64,
@@ -96,6 +101,7 @@ pub struct Task {
 
 /// Looks at a task; nothing answers if it has been dropped since it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTask {
     /// Its number.
     pub id: u64,
@@ -103,10 +109,12 @@ pub struct GetTask {
 
 /// Lists the tasks of the process, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListTasks {}
 
 /// Stops a task; what it has committed is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopTask {
     /// Its number.
     pub id: u64,
@@ -114,6 +122,7 @@ pub struct StopTask {
 
 impl UseCase for GetTask {
     const NAME: &'static str = "task";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Option<Task>;
 
     async fn run(self, resources: &Resources) -> Result<Option<Task>> {
@@ -123,6 +132,7 @@ impl UseCase for GetTask {
 
 impl UseCase for ListTasks {
     const NAME: &'static str = "tasks";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<Task>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
@@ -133,6 +143,7 @@ impl UseCase for ListTasks {
 impl UseCase for StopTask {
     const NAME: &'static str = "stop-task";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = None;
     type Answer = Task;
 
     async fn run(self, resources: &Resources) -> Result<Task> {

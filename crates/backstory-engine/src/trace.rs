@@ -45,6 +45,7 @@ const MAX_NOTED: usize = 4;
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceRequest {
     /// Full path of the project; may be absent where there is only one repository.
     pub project: Option<String>,
@@ -58,6 +59,7 @@ pub struct TraceRequest {
 
 /// How fresh the answer is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Indexed {
     /// The indexed commit at the head of the default branch.
     pub commit: Option<Sha>,
@@ -67,6 +69,7 @@ pub struct Indexed {
 
 /// Where lines come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineOrigin {
     /// First line that was asked about.
     pub start: u32,
@@ -91,6 +94,7 @@ pub struct LineOrigin {
 
 /// A node of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceNode {
     /// Its reference.
     pub id: NodeId,
@@ -104,6 +108,7 @@ pub struct TraceNode {
 
 /// What shows that an edge holds, or why the node matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Words quoted from the node.
     pub text: Option<String>,
@@ -120,6 +125,7 @@ pub struct Evidence {
 
 /// A step from a node to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The edge.
     pub edge: Edge,
@@ -136,6 +142,7 @@ pub struct Step {
 
 /// An earlier version of the line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierVersion {
     /// The commit that wrote it.
     pub commit: Sha,
@@ -161,6 +168,7 @@ pub struct EarlierVersion {
 
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trace {
     /// Full path of the project.
     pub project: String,

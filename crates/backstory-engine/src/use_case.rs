@@ -1,14 +1,28 @@
 //! The contract of the engine: a request type names its answer type, and command line, HTTP and GraphQL use these two.
 //! What a use case does belongs to the module of its request.
 
+#[cfg(feature = "schema")]
+mod schema;
+
 use std::future::Future;
 
+use backstory_model::role::ServerRole;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{error::Result, resources::Resources};
 
+#[cfg(feature = "schema")]
+pub use self::schema::{HasSchema, json_schema};
+
+/// What a JSON Schema can describe; everything without the feature `schema`.
+#[cfg(not(feature = "schema"))]
+pub trait HasSchema {}
+
+#[cfg(not(feature = "schema"))]
+impl<T> HasSchema for T {}
+
 /// A request, which says what answers it.
-pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
+pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'static {
     /// Its name in the addresses of the API: `trace` in `/api/v1/trace`.
     const NAME: &'static str;
     /// What somebody must be allowed to do who makes it.
@@ -17,8 +31,13 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
     const REPEATABLE: bool = matches!(Self::SCOPE, Scope::Read);
     /// How much work it is.
     const WEIGHT: Weight = Weight::Light;
+    /// Which role a server must have to answer it; none if every server does.
+    const ROLE: Option<ServerRole> = match Self::SCOPE {
+        Scope::Read => Some(ServerRole::Read),
+        Scope::Sync | Scope::Admin => Some(ServerRole::Write),
+    };
     /// What answers it.
-    type Answer: Serialize + DeserializeOwned + Send + 'static;
+    type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 
     /// Answers it, as far as the visibility of the resources allows.
     ///

@@ -24,6 +24,7 @@ pub const MAX_CITATIONS: usize = 100;
 
 /// Verifies citations; answered in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyRequest {
     /// The citations, at most [`MAX_CITATIONS`].
     pub citations: Vec<Citation>,
@@ -41,6 +42,7 @@ impl UseCase for VerifyRequest {
 
 /// Whether a citation holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Its number.
     pub number: u32,

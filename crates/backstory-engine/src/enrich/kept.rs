@@ -15,6 +15,7 @@ use crate::{error::Result, repository::commit_record, resources::Resources};
 
 /// The type of a commit as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitClassification {
     /// The type.
     #[serde(flatten)]
@@ -27,6 +28,7 @@ pub struct CommitClassification {
 
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadNotes {
     /// The issue or merge request.
     pub about: ThreadId,

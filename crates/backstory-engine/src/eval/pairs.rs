@@ -31,6 +31,7 @@ const SPARE: usize = 2;
 
 /// Makes questions from a project, each with what answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRequest {
     /// Full path of the project; may be absent where there is only one.
     pub project: Option<String>,

@@ -22,6 +22,7 @@ const MEASURED: usize = 2;
 
 /// Measures inferred links by hiding stated ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasureLinks {
     /// Full path of the project; may be absent where there is only one.
     pub project: Option<String>,

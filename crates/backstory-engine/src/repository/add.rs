@@ -35,6 +35,7 @@ use crate::{
 
 /// A repository to index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddRequest {
     /// Path on this machine, absolute, or a `https`, `http` or `ssh` address.
     pub address: String,
@@ -62,6 +63,7 @@ impl UseCase for AddRequest {
 
 /// Takes a repository, its clone and everything known from it away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveRepository {
     /// Full path of the project.
     pub project: String,

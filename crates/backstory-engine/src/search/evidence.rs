@@ -136,7 +136,7 @@ impl Candidate {
         let covered = of_two(|passage| passage.coverage);
         // The words of a commit's diff say what its message does not; they are in no passage.
         let words = if facts.kind == DocumentKind::Commit { lexical } else { f32::midpoint(covered, lexical) };
-        let parts = Parts { semantic, lexical: words, importance: facts.importance, ..Parts::default() };
+        let parts = Parts { semantic, lexical: words, ..Parts::default() };
         Self { passages, parts, lexical }
     }
 

@@ -80,11 +80,10 @@ impl Story {
             why.push(format!("lexical {:.2}{words}", parts.lexical));
         }
         why.extend(self.reranked.map(|judgement| format!("reranked {judgement:.2}")));
-        let weighted = order.weights();
-        if parts.recency * weighted.recency > 0.0 {
+        if parts.recency > 0.0 {
             why.push(format!("recency {:.2}", parts.recency));
         }
-        if parts.importance * weighted.importance > 0.0 {
+        if parts.importance > 0.0 {
             why.push(format!("importance {:.2}", parts.importance));
         }
         if parts.author > 0.0 {
@@ -126,12 +125,22 @@ pub(super) async fn group_results(
     let mut looked_up: Vec<NodeId> = first.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
     looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
     let named = order.understood.named.clone();
-    let seeds = if order.weights().relationship > 0.0 { SEEDS } else { 0 };
-    let links = resources.blocking(move |resources| load_links(resources, &looked_up, &named, seeds)).await?;
+    let counts_relationship = order.weights().relationship > 0.0;
+    let mut seeds = Vec::new();
+    if counts_relationship {
+        seeds.extend(named.iter().map(|id| (id.clone(), NEAR_NAMED)));
+        seeds.extend(looked_up.iter().take(SEEDS).map(|id| (id.clone(), NEAR_STRONG)));
+    }
+    let mut links = resources.blocking(move |resources| load_links(resources, &looked_up, &seeds)).await?;
+    for id in &named {
+        links.near.insert(id_of(id), (1.0, "", String::new()));
+    }
     let mut neighbours = HashMap::new();
     for (id, (gain, edge, other)) in &links.near {
         if let Some(candidate) = candidates.get_mut(id) {
-            candidate.parts.relationship = *gain;
+            if counts_relationship {
+                candidate.parts.relationship = *gain;
+            }
             neighbours.insert(id.clone(), (*edge, other.clone()));
         }
     }
@@ -228,8 +237,8 @@ fn introducing_merge_request(resources: &Resources, commit: &NodeId) -> Result<O
     Ok(None)
 }
 
-/// `seeds` is how many of the hits let their neighbours gain.
-fn load_links(resources: &Resources, ids: &[NodeId], named: &[NodeId], seeds: usize) -> Result<Links> {
+/// The links of nodes, and the neighbours of `seeds`, with what each seed lets them gain.
+fn load_links(resources: &Resources, ids: &[NodeId], seeds: &[(NodeId, f32)]) -> Result<Links> {
     let graph = resources.graph();
     let mut links = Links::default();
     for id in ids {
@@ -242,18 +251,14 @@ fn load_links(resources: &Resources, ids: &[NodeId], named: &[NodeId], seeds: us
             links.same.push((id_of(id), id_of(&end.other), edge));
         }
     }
-    let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));
-    for (id, gain) in named.iter().map(|id| (id, NEAR_NAMED)).chain(strongest) {
+    for (id, gain) in seeds {
         for direction in [Direction::Out, Direction::In] {
             for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {
                 if is_reference(end.edge) {
-                    links.near.entry(id_of(&end.other)).or_insert_with(|| (gain, end.edge.name(), id_of(id)));
+                    links.near.entry(id_of(&end.other)).or_insert_with(|| (*gain, end.edge.name(), id_of(id)));
                 }
             }
         }
-    }
-    for id in named {
-        links.near.insert(id_of(id), (1.0, "", String::new()));
     }
     Ok(links)
 }

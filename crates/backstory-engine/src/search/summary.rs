@@ -13,6 +13,7 @@ use crate::{
 
 /// A hit without the text of its document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HitSummary {
     /// Reference of the document.
     pub id: NodeId,

@@ -23,6 +23,7 @@ const MAX_FILES: usize = 100;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitDetails {
     /// Its id.
     pub id: NodeId,
@@ -56,6 +57,7 @@ pub struct CommitDetails {
 
 /// A file that a commit changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSummary {
     /// Path after the commit, or before it if the file is deleted.
     pub path: String,

@@ -30,6 +30,7 @@ const IN: [Edge; 5] = [Edge::Closes, Edge::RelatesTo, Edge::Blocks, Edge::Duplic
 
 /// An issue or merge request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadDetails {
     /// What lists show of it.
     #[serde(flatten)]
@@ -69,6 +70,7 @@ pub struct ThreadDetails {
 
 /// What only a merge request has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MergeRequestDetails {
     /// Whether it is a draft.
     pub draft: bool,
@@ -96,6 +98,7 @@ impl From<&MergeRequest> for MergeRequestDetails {
 
 /// Edges of an issue or merge request, by type and other end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadEdges {
     /// Those that start there, at most 100.
     pub out: Vec<EdgeDetails>,
@@ -109,6 +112,7 @@ pub struct ThreadEdges {
 
 /// An edge at an issue or merge request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EdgeDetails {
     /// Its type.
     pub name: Edge,
@@ -139,6 +143,7 @@ impl EdgeDetails {
 
 /// A discussion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscussionDetails {
     /// Its id.
     pub id: NodeId,
@@ -173,6 +178,7 @@ impl From<&Discussion> for DiscussionDetails {
 
 /// A discussion alone, with the issue or merge request that it is part of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscussionWithParent {
     /// The discussion.
     #[serde(flatten)]
@@ -186,6 +192,7 @@ pub struct DiscussionWithParent {
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoteDetails {
     /// Its id.
     pub id: NodeId,
@@ -222,6 +229,7 @@ impl NoteDetails {
 
 /// Lines of a diff, from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffPosition {
     /// Path before the change.
     pub old_path: String,

@@ -35,6 +35,7 @@ const MAX_TYPOS: usize = 3;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// Lines of a file, first and last from 1; all of them if absent.

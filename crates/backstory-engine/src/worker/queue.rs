@@ -1,6 +1,6 @@
 //! The queue of jobs: listing it, adding to it, canceling what waits in it or runs.
 
-use backstory_model::text::echo;
+use backstory_model::{role::ServerRole, text::echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use crate::{
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListJobs {
     /// Only those of this status.
     pub status: Option<JobStatus>,
@@ -28,6 +29,7 @@ pub struct ListJobs {
 
 /// A job, with how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
     /// The job.
     #[serde(flatten)]
@@ -38,6 +40,7 @@ pub struct JobReport {
 
 /// Has the server do something as soon as it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueJob {
     /// What; anything but [`Refetch`](JobKind::Refetch).
     pub kind: JobKind,
@@ -47,6 +50,7 @@ pub struct QueueJob {
 
 /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CancelJob {
     /// Its number.
     pub id: i64,
@@ -54,6 +58,7 @@ pub struct CancelJob {
 
 impl UseCase for ListJobs {
     const NAME: &'static str = "jobs";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<JobReport>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<JobReport>> {

@@ -19,12 +19,11 @@ use super::{
     chat::{self, Chat, DEFAULT_CHATS},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
-    evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair, RecoveredLinks},
     issue::Issue,
     job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{AuditAction, JobStatus, SearchLeg, SearchMode},
+    names::{AuditAction, JobStatus, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
@@ -190,44 +189,6 @@ impl Query {
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
         search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), ranking, first).await
-    }
-
-    /// Asks questions whose answers are known and tells where the expected sources stand in what is found, which is how
-    /// good search is.
-    #[graphql(complexity = "evaluation::cost(questions.len(), child_complexity)")]
-    async fn evaluate(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The questions, 1 to 20.")] questions: Vec<EvaluationQuestion>,
-        #[graphql(desc = "Full path of the project that they are about; may be absent where there is only one.")]
-        project: Option<String>,
-        #[graphql(desc = "The ways of finding an answer; all if absent.")] legs: Option<Vec<SearchLeg>>,
-        #[graphql(desc = "How many results of each leg are looked at, 1 to 100; 50 if absent.")] depth: Option<i32>,
-    ) -> Result<Evaluation> {
-        evaluation::evaluate(ctx, questions, project, legs, depth).await
-    }
-
-    /// Questions made from the project itself, the same every time, each with what answers it: asked once with everything
-    /// and once without that, they tell whether a missing answer is noticed.
-    #[graphql(complexity = "10 * QUERY + child_complexity")]
-    async fn question_pairs(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
-        #[graphql(desc = "How many, 1 to 1,000.")] count: i32,
-    ) -> Result<Vec<QuestionPair>> {
-        evaluation::question_pairs(ctx, project, count).await
-    }
-
-    /// How good links between merge requests and issues are that nobody stated: the stated ones of the latest merge
-    /// requests are hidden and recovered.
-    #[graphql(complexity = "10 * QUERY + child_complexity")]
-    async fn recovered_links(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
-    ) -> Result<RecoveredLinks> {
-        evaluation::recovered_links(ctx, project).await
     }
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,

@@ -161,6 +161,7 @@ pub(crate) struct Hit {
     /// What it is ranked by; only comparable within one search.
     score: f32,
     /// The parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
+    /// Those without a weight are not computed, and 0.
     parts: Vec<ScorePart>,
     /// Why it is here, in words.
     why: Vec<String>,

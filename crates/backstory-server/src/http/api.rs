@@ -50,6 +50,9 @@ async fn answer<U: UseCase>(
     if grant.scope < U::SCOPE {
         return Err(refuse(U::SCOPE));
     }
+    if let Some(role) = U::ROLE {
+        app.engine.settings().require_role(role)?;
+    }
     if !is_json(&headers) {
         let message = "send the request as Content-Type: application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error_table::code(ErrorKind::Invalid), message));

@@ -62,7 +62,8 @@ pub(super) async fn health(
     let _working = connection.working();
     let look = async { app.engine.last_change().await.map(drop) };
     app.probes.health.ask(HEALTH_HOLDS, look).await?;
-    Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") })))
+    let roles = &app.engine.settings().roles;
+    Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "roles": roles })))
 }
 
 /// Whether it can answer questions: every store can be read.
