@@ -272,6 +272,24 @@ fn before_there_are_vectors_words_count_with_every_profile() {
 }
 
 #[test]
+fn while_vectors_are_made_words_stand_for_those_that_are_missing() {
+    let forge = Forge::start();
+    forge.new_issue("acme/shop", "alice", "libgmp is slow on Windows", "Multiplication takes twice as long there.");
+    forge.new_issue("acme/shop", "bob", "libgmp is missing on Alpine", "The build stops there.");
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    forge.advance(60);
+    let id = forge.new_issue("acme/shop", "alice", "Remove libgmp", "Nothing needs it any more.");
+    sandbox.run(&["sync"]).ok();
+    let found = search(&sandbox, &["remove libgmp"]);
+    let (documents, embedded) = covered(&found);
+    assert!(embedded > 0 && embedded < documents, "{found:#}");
+    assert_eq!(hits(&found, "id")[0], id, "{found:#}");
+    // What is shown of it is no estimate.
+    assert_eq!(found["hits"][0]["parts"]["semantic"], 0.0, "{found:#}");
+}
+
+#[test]
 fn nothing_found_is_no_failure() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

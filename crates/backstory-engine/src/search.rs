@@ -192,8 +192,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let facts = facts_of(&index, &ids);
     let lexical = scale.lexical(&found.words);
     let candidates = build_candidates(measured, &facts, &lexical, &request.filter);
-    let partial = coverage.embedded < coverage.documents;
-    let mut order = Order { ranking, mode: found.mode, partial, understood: &understood, scale: &scale, facts };
+    let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
     let mut stories = group_results(resources, candidates, &mut order, &request.filter).await?;
     let mut notes = understood.notes.clone();
     if request.rerank
@@ -381,8 +380,6 @@ pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) 
 struct Order<'a> {
     ranking: Ranking,
     mode: Mode,
-    /// Whether some documents have no vectors yet.
-    partial: bool,
     understood: &'a ParsedQuery,
     scale: &'a Scale<'a>,
     facts: HashMap<String, DocumentFacts>,
@@ -421,25 +418,27 @@ impl Order<'_> {
     /// Best first.
     fn ranked(&self, candidates: &BTreeMap<String, Candidate>) -> Vec<(String, f32)> {
         if self.ranking.profile == Profile::Rrf && self.mode == Mode::Hybrid {
-            let leg = |part: fn(&Parts) -> f32| {
-                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(&of.parts)));
+            let leg = |part: fn(&Candidate) -> f32| {
+                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(of)));
                 let ranked = sorted(scored.filter(|(_, score)| *score > 0.0));
                 ranked.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
             };
-            return fuse_ranks(&[leg(|parts| parts.lexical), leg(|parts| parts.semantic)], RRF_K);
+            return fuse_ranks(&[leg(|of| of.parts.lexical), leg(|of| of.nearness)], RRF_K);
         }
         let weights = self.weights();
+        let has_vectors = candidates.values().any(|of| of.nearness > 0.0);
         let score = |(id, of): (&String, &Candidate)| {
             let kind = self.facts.get(id.as_str()).map(|facts| facts.kind);
             let prior = kind.map_or(1.0, |kind| self.understood.prior(kind));
             // One leg alone is not weighed against the other.
             let is_weighed = kind == Some(DocumentKind::Commit) && self.mode == Mode::Hybrid;
             let weights = if is_weighed { of_commit(weights) } else { weights };
-            // Where only the meaning counts, words stand for it in what has no vectors yet.
-            let by_words = self.partial && weights.lexical == 0.0 && of.parts.semantic == 0.0;
+            // Where only the meaning counts, words stand for it as long as there are no vectors at all.
+            let by_words = weights.lexical == 0.0 && !has_vectors;
             let weights = if by_words { Parts { lexical: weights.semantic, ..weights } } else { weights };
+            let parts = Parts { semantic: of.nearness, ..of.parts };
             let direct = if self.understood.means(id) { DIRECT } else { 0.0 };
-            (id.clone(), direct + prior * of.parts.score(&weights))
+            (id.clone(), direct + prior * parts.score(&weights))
         };
         sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))
     }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{Scale, ScoredPassage, Text},
+    evidence::{NearnessRange, Scale, ScoredPassage, Text},
     id_of,
     query::ParsedQuery,
 };
@@ -96,8 +96,9 @@ pub(super) async fn score_passages(
     let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
     if !others.is_empty() {
         let mut cutter = Terms::default();
+        let near = NearnessRange::of(&measured);
         let texts = index.documents(&others).await?.into_iter();
-        measured.extend(texts.map(|document| scale.document(document, &mut cutter)));
+        measured.extend(texts.map(|document| scale.document(document, near, &mut cutter)));
     }
     Ok(measured)
 }

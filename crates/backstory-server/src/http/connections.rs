@@ -108,6 +108,8 @@ struct Activity {
     answered: bool,
     /// Whether it was told to give way.
     leaving: bool,
+    /// Whether it is told why, as it has said nothing yet.
+    refused: bool,
 }
 
 impl Connection {
@@ -156,7 +158,12 @@ impl Connection {
     fn leaves(&self) -> bool {
         let mut activity = self.activity();
         activity.leaving = activity.working == 0;
+        activity.refused = activity.leaving && !activity.heard;
         activity.leaving
+    }
+
+    fn is_refused(&self) -> bool {
+        self.activity().refused
     }
 }
 
@@ -310,6 +317,11 @@ impl rt::Read for Stream {
         cx: &mut Context<'_>,
         buffer: rt::ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.slot.connection.is_refused() {
+            refuse(self.stream.inner());
+            // To the protocol the connection has ended.
+            return Poll::Ready(Ok(()));
+        }
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         self.slot.connection.read(read.is_ready());
         read
@@ -387,7 +399,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stopped: watch:
 /// Says that there is no room, if that can be said at once.
 fn refuse(stream: &TcpStream) {
     if let Err(error) = stream.try_write(FULL) {
-        tracing::debug!(%error, "a connection was closed, as its address has too many");
+        tracing::debug!(%error, "a connection was closed, as there are too many");
     }
 }
 
@@ -413,7 +425,8 @@ async fn answer(stream: TcpStream, slot: Slot, router: Router, stopped: watch::R
             ended = served.as_mut() => break ended,
             () = connection.give_way.notified() => {
                 if connection.leaves() {
-                    break Ok(());
+                    // Reading once more tells a client that has said nothing that there is no room.
+                    break if connection.is_refused() { served.await } else { Ok(()) };
                 }
             }
             () = until(stopped.clone()) => {
