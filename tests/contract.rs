@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use backstory_engine::use_case::{UseCase, Visitor, json_schema, visit_all};
+use backstory_engine::{
+    use_case::{UseCase, json_schema},
+    use_cases::{Visitor, visit_all},
+};
 use expect_test::expect_file;
 use serde_json::Value;
 

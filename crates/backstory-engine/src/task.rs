@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
     use_case::{Scope, UseCase},
+    worker::stop_task,
 };
 
 /// How many ended tasks are remembered.
@@ -124,8 +125,8 @@ impl UseCase for GetTask {
     const ROLE: Option<ServerRole> = None;
     type Answer = Option<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Option<Task>> {
-        Ok(engine.task(self.id))
+    async fn run(self, resources: &Resources) -> Result<Option<Task>> {
+        Ok(resources.tasks().get(self.id).map(|task| task.borrow().clone()))
     }
 }
 
@@ -134,8 +135,8 @@ impl UseCase for ListTasks {
     const ROLE: Option<ServerRole> = None;
     type Answer = Vec<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<Task>> {
-        Ok(engine.all_tasks())
+    async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
+        Ok(resources.tasks().list())
     }
 }
 
@@ -145,8 +146,8 @@ impl UseCase for StopTask {
     const ROLE: Option<ServerRole> = None;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.stop_task(self.id).await
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        stop_task(resources, self.id).await
     }
 }
 

@@ -2,7 +2,8 @@
 
 use backstory_engine::{
     model::text::echo,
-    use_case::{UseCase, Visitor, json_schema, visit_all},
+    use_case::{UseCase, json_schema},
+    use_cases::{Visitor, visit_all},
 };
 use serde_json::Value;
 
