@@ -13,6 +13,20 @@ use expect_test::expect;
 use crate::support::{Forge, Sandbox};
 
 #[test]
+fn what_to_do_stands_on_a_line_of_its_own() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let stderr = || String::from_utf8(sandbox.command(&["show", "#999"]).output().unwrap().stderr).unwrap();
+    let expected = expect![[r#"
+        error: there is no issue acme/shop#999 in the index
+        hint: check the reference, or run 'backstory sync' if it is new
+    "#]];
+    expected.assert_eq(&stderr());
+    let _server = sandbox.serve();
+    expected.assert_eq(&stderr());
+}
+
+#[test]
 fn unknown_references_are_reported() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -182,9 +182,11 @@ fn open_stores(directory: &Path) -> Result<Opened> {
 fn empty_ledger(directory: &Path) -> Error {
     let directory = directory.display();
     Error::internal(format!(
-        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had; restore a backup \
-         with 'backstory restore', or remove {directory}/graph and {directory}/index and run 'backstory sync' to read \
-         everything again"
+        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had"
+    ))
+    .with_hint(format!(
+        "restore a backup with 'backstory restore', or remove {directory}/graph and {directory}/index and run \
+         'backstory sync' to read everything again"
     ))
 }
 

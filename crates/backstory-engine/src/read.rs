@@ -547,8 +547,6 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
 
 /// The error for something that does not exist.
 pub fn not_found(what: &str, id: &str) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        format!("there is no {what} {id} in the index; check the reference, or run 'backstory sync' if it is new"),
-    )
+    Error::new(ErrorKind::NotFound, format!("there is no {what} {id} in the index"))
+        .with_hint("check the reference, or run 'backstory sync' if it is new")
 }

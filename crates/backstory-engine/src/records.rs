@@ -65,10 +65,8 @@ pub(crate) fn load_origin(resources: &Resources, project: &str) -> Result<Arc<Or
         Origin { forge: Forge::GitLab, project: String::new(), forge_url: String::new() }
     } else {
         find_origin(resources, project)?.ok_or_else(|| {
-            Error::internal(format!(
-                "the ledger has items of {project} but nothing that tells of the project itself; 'backstory sync' \
-                 reads it again"
-            ))
+            Error::internal(format!("the ledger has items of {project} but nothing that tells of the project itself"))
+                .with_hint("'backstory sync' reads it again")
         })?
     };
     let origin = Arc::new(found);

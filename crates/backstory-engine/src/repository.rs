@@ -389,7 +389,7 @@ pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
     let repositories = &resources.settings().repositories;
     let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
     let settings = GitSettings { ssh_agent, child, ..Default::default() };
-    let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
+    let found = Git::find(settings).map_err(|error| Error::caused_by(ErrorKind::Configuration, error))?;
     Ok(resources.shared.git.get_or_init(|| found).clone())
 }
 

@@ -205,8 +205,9 @@ impl Resources {
                 cancel.cancel();
                 Err(Error::new(
                     ErrorKind::Timeout,
-                    format!("{} took longer than {} s; narrow it down", query.file, QUERY_TIME.as_secs()),
-                ))
+                    format!("{} took longer than {} s", query.file, QUERY_TIME.as_secs()),
+                )
+                .with_hint("narrow it down"))
             }
         }
     }

@@ -210,11 +210,8 @@ impl Settings {
             ServerRole::Write => "sync or change anything",
             ServerRole::Embed => "make vectors",
         };
-        let message = format!(
-            "this server does not {what}: it was started with --roles {}; restart it with --roles {}",
-            self.roles,
-            self.roles.with(role)
-        );
-        Err(Error::new(ErrorKind::Unavailable, message))
+        let message = format!("this server does not {what}: it was started with --roles {}", self.roles);
+        Err(Error::new(ErrorKind::Unavailable, message)
+            .with_hint(format!("restart it with --roles {}", self.roles.with(role))))
     }
 }

@@ -363,21 +363,20 @@ pub(crate) async fn find_snapshot(resources: &Resources, id: &str) -> Result<Sna
 fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
     let id = id.trim().to_ascii_lowercase();
     if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::invalid(format!(
-            "'{}' is no id of a snapshot; write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' \
-             shows them",
-            id.chars().take(80).collect::<String>()
-        )));
+        return Err(Error::invalid(format!("'{}' is no id of a snapshot", id.chars().take(80).collect::<String>()))
+            .with_hint(format!(
+                "write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' shows them"
+            )));
     }
     let mut found = resources.ledger().snapshots()?;
     found.retain(|known| known.id.starts_with(&id));
     match (found.pop(), found.len()) {
         (Some(only), 0) => Ok(only),
-        (None, _) => Err(Error::new(
-            ErrorKind::NotFound,
-            format!("there is no snapshot {id}; 'backstory snapshots list' shows those that are kept"),
-        )),
-        (Some(_), _) => Err(Error::invalid(format!("several snapshots begin with {id}; write more digits"))),
+        (None, _) => Err(Error::new(ErrorKind::NotFound, format!("there is no snapshot {id}"))
+            .with_hint("'backstory snapshots list' shows those that are kept")),
+        (Some(_), _) => {
+            Err(Error::invalid(format!("several snapshots begin with {id}")).with_hint("write more digits"))
+        }
     }
 }
 

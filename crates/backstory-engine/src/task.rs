@@ -296,7 +296,8 @@ fn conflict(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
         TaskKind::Sync => "wait for it or follow it with 'sync-status', or pass --force to stop it and start again",
         _ => "wait for it or follow it with 'sync-status'",
     };
-    Error::new(ErrorKind::Conflict, format!("{} has been running since {since:.0}; {what_then}", other.as_str()))
+    Error::new(ErrorKind::Conflict, format!("{} has been running since {since:.0}", other.as_str()))
+        .with_hint(what_then)
 }
 
 fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {

@@ -92,12 +92,12 @@ pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
         tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
     };
     if let Some(job) = owner {
-        let message = format!("task {id} does job {job}; 'backstory jobs cancel {job}' stops it");
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(Error::new(ErrorKind::Conflict, format!("task {id} does job {job}"))
+            .with_hint(format!("'backstory jobs cancel {job}' stops it")));
     }
     if watched.borrow().kind == TaskKind::Forget {
-        let message = "what is being forgotten is half gone, so that cannot be stopped; wait for it to end";
-        return Err(Error::new(ErrorKind::Conflict, message));
+        let message = "what is being forgotten is half gone, so that cannot be stopped";
+        return Err(Error::new(ErrorKind::Conflict, message).with_hint("wait for it to end"));
     }
     resources.tasks().stop(id);
     // The sender lives until the task has ended.

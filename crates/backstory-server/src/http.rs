@@ -161,6 +161,8 @@ struct Refusal {
     status: StatusCode,
     code: &'static str,
     message: String,
+    /// What to do about it.
+    hint: Option<String>,
     /// When it may be tried again, if that helps.
     retry: Option<Duration>,
 }
@@ -168,7 +170,7 @@ struct Refusal {
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message: String = message.into();
-        Self { status, code, message: error::message(&message), retry: None }
+        Self { status, code, message: error::message(&message), hint: None, retry: None }
     }
 
     /// There is too much to do.
@@ -185,13 +187,17 @@ impl Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message)
+        let refusal = Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message);
+        Self { hint: error.hint, ..refusal }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
+        let mut error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
+        if let Some(hint) = self.hint {
+            error["extensions"][error_table::HINT] = hint.into();
+        }
         let mut response = (self.status, Json(json!({ "errors": [error] }))).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

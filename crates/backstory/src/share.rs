@@ -62,8 +62,7 @@ async fn serve(
     let listener = backstory_server::listen((Ipv4Addr::LOCALHOST, 0).into()).map_err(failed)?;
     let url = format!("{SCHEME}{}", listener.local_addr().map_err(failed)?);
     let announced = directory.announce(Role::Command, command, &url, config);
-    let announcement =
-        announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.message.unwrap_or_default()))?;
+    let announcement = announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.sentence()))?;
     let own = announcement.secret().clone();
     // Unlike a server that somebody started, it answers nobody without the secret.
     let tokens = vec![Token { secret: own.clone(), sight: Visibility::Confidential }];

@@ -67,10 +67,13 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
         Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
         Ok(NodeId::Person(name)) if is_username(&name) || is_address(&name) => Ok(Target::Person(name)),
         _ => Err(Error::invalid(format!(
-            "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, a \
-             project as group/project, or a person as @user or @user@example.com",
+            "'{}' cannot be forgotten",
             reference.chars().take(80).collect::<String>()
-        ))),
+        ))
+        .with_hint(
+            "write an issue or merge request as group/project#12 or group/project!7, a project as group/project, or a \
+             person as @user or @user@example.com",
+        )),
     }
 }
 

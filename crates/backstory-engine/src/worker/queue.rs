@@ -94,13 +94,13 @@ impl UseCase for CancelJob {
 /// The project is not known, or only webhooks ask for this.
 pub(crate) async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Result<Job> {
     if kind == JobKind::Refetch {
-        return Err(Error::invalid("only webhooks ask for 'refetch'; ask for 'sync', 'reconcile' or 'full'"));
+        return Err(
+            Error::invalid("only webhooks ask for 'refetch'").with_hint("ask for 'sync', 'reconcile' or 'full'")
+        );
     }
     if !known_projects(resources).await?.contains(project) {
-        return Err(Error::invalid(format!(
-            "{} is not known; 'backstory repos' and the configuration name those that are",
-            echo(project)
-        )));
+        return Err(Error::invalid(format!("{} is not known", echo(project)))
+            .with_hint("'backstory repos' and the configuration name those that are"));
     }
     let new = NewJob { kind, project: project.to_owned(), subject: None };
     let now = Timestamp::now();

@@ -83,5 +83,6 @@ fn refuse(scope: Scope) -> Refusal {
 }
 
 fn too_long(time: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("the answer took longer than {} s; ask for less at once", time.as_secs()))
+    Error::new(ErrorKind::Timeout, format!("the answer took longer than {} s", time.as_secs()))
+        .with_hint("ask for less at once")
 }
