@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Visibility};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
     AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, NewQuarantined, Page,
     REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus, Subject, Written,
@@ -48,10 +48,11 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 3] = [
+const LEDGERS: [(i64, &[u8]); 4] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
+    (10, include_bytes!("fixtures/ledgers/10.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.
@@ -417,7 +418,7 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
     ledger.commit(&page(items)).unwrap();
-    let open = ledger.seeing(Visibility::Open);
+    let open = ledger.with_visibility(Visibility::public());
     let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
     ledger.commit(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());

@@ -8,7 +8,6 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
-    sight::Visibility,
 };
 use backstory_sources::forge::UNKNOWN_KEY;
 use backstory_store::{
@@ -112,12 +111,11 @@ impl Engine {
     /// A store cannot be read at all.
     pub async fn check(&self) -> Result<CheckReport> {
         let mut report = self.with_full_visibility().check_all().await?;
-        if self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await? {
+        if self.hides_anything().await? {
             // Problems name things that this must not.
             for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
                 let count = finding.problems.len();
-                finding.problems =
-                    vec![format!("{count} or more problems, told to those who may see confidential issues")];
+                finding.problems = vec![format!("{count} or more problems, told to those who may see everything")];
             }
             (report.digest, report.quads) = self.digest().await?;
         }

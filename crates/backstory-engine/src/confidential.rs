@@ -17,7 +17,7 @@ use backstory_model::{
     digest::sha256,
     entity::{Item, ItemKind},
     id::ThreadId,
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_store::ledger::StoredItem;
 
@@ -31,36 +31,45 @@ use crate::{
 const BATCH: usize = 500;
 
 impl Engine {
-    /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
+    /// Returns a handle of the same engine that shows what a visibility allows, as if nothing else existed.
     #[must_use]
-    pub fn seeing(&self, sight: Visibility) -> Self {
-        Self(self.0.clone(), sight)
+    pub fn with_visibility(&self, visibility: Visibility) -> Self {
+        Self(self.0.clone(), self.1.with_visibility(visibility))
     }
 
-    /// How much it sees.
-    pub fn sight(&self) -> Visibility {
-        self.1
+    /// What it shows.
+    pub fn visibility(&self) -> &Visibility {
+        self.1.visibility()
+    }
+
+    /// Whether anything exists that it does not show.
+    pub(crate) async fn hides_anything(&self) -> Result<bool> {
+        let visibility = self.visibility();
+        if visibility.shows_confidential() || !visibility.allows_all_projects() {
+            return Ok(!visibility.allows_everything());
+        }
+        self.with_ledger(|ledger| ledger.has_confidential()).await
     }
 
     /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
     pub(crate) fn with_full_visibility(&self) -> Self {
-        self.seeing(Visibility::Confidential)
+        self.with_visibility(Visibility::everything())
     }
 
     /// As all those see it who may read an issue or merge request. What is made of it once is made of what this sees: of
     /// an open issue without its internal notes.
     pub(crate) fn with_visibility_of_readers(&self, id: &ThreadId) -> Result<Self> {
-        let open = self.seeing(Visibility::Open);
-        let is_open = open.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
-        Ok(if is_open { open } else { self.clone() })
+        let readers = self.with_visibility(Visibility::public());
+        let is_public = readers.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+        Ok(if is_public { readers } else { self.clone() })
     }
 
     /// Takes what the forge lists beside an item that is not seen out of one that is.
     pub(crate) fn remove_hidden_references(&self, item: &mut Item) -> Result<()> {
-        if self.sight() == Visibility::Confidential {
+        if self.visibility().shows_confidential() {
             return Ok(());
         }
-        let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!self.ledger().hides(id)?);
+        let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!self.ledger().is_hidden(id)?);
         let keep = |ids: &mut Vec<ThreadId>| {
             let all = std::mem::take(ids);
             for id in all {

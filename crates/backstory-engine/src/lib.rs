@@ -51,7 +51,6 @@ use backstory_model::{
     id::{NodeId, ThreadId},
     reference::Forge,
     repository::{self as records, Repository, RepositoryRecord},
-    sight::Visibility,
 };
 use backstory_sources::{
     forge::{self, Origin},
@@ -90,17 +89,15 @@ const LEDGER: &str = "ledger.sqlite";
 /// Longest time a query of the graph may take.
 const QUERY_TIME: Duration = Duration::from_secs(10);
 
-/// The stores of a data directory and the use cases over them, as somebody [sees](Engine::seeing) them. Cheap to clone.
+/// The stores of a data directory and the use cases over them, as far as a [visibility](Engine::with_visibility) shows
+/// them. Cheap to clone.
 ///
 /// One process at a time may open a data directory; the caller sees to that.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Visibility);
+pub struct Engine(Arc<Inner>, Ledger);
 
 struct Inner {
     settings: Settings,
-    ledger: Ledger,
-    /// The same without what is confidential.
-    open_ledger: Ledger,
     graphs: Generations,
     graph: RwLock<Graph>,
     indexes: Generations,
@@ -170,8 +167,6 @@ impl Engine {
         }
         let inner = Inner {
             settings,
-            open_ledger: ledger.seeing(Visibility::Open),
-            ledger,
             graphs,
             graph: RwLock::new(graph),
             indexes,
@@ -194,7 +189,7 @@ impl Engine {
             data_dir: data_dir.to_owned(),
             notices: Mutex::new(notices),
         };
-        let engine = Self(Arc::new(inner), Visibility::Confidential);
+        let engine = Self(Arc::new(inner), ledger);
         engine.refresh_derived(known).await;
         Ok(engine)
     }
@@ -271,18 +266,15 @@ impl Engine {
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        match self.sight() {
-            Visibility::Open => &self.0.open_ledger,
-            Visibility::Confidential => &self.0.ledger,
-        }
+        &self.1
     }
 
     pub(crate) fn graph(&self) -> Graph {
-        self.0.graph.read().seeing(self.sight())
+        self.0.graph.read().with_visibility(self.visibility().clone())
     }
 
     pub(crate) fn index(&self) -> Index {
-        self.0.index.read().seeing(self.sight())
+        self.0.index.read().with_visibility(self.visibility().clone())
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::{digest::sha256_hex, sight::Visibility};
+use backstory_model::{digest::sha256_hex, visibility::Visibility};
 use backstory_store::{
     index::{Coverage, Imprint},
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
@@ -273,7 +273,7 @@ impl Engine {
         let last_error = error.map(ToString::to_string);
         self.blocking(move || {
             // What everybody sees is a state of its own, if it is not all there is.
-            let open = engine.seeing(Visibility::Open);
+            let open = engine.with_visibility(Visibility::public());
             let differs = open.state_now()?.id != engine.state_now()?.id;
             open.record_state(took, last_error.as_deref(), false)?;
             if differs {
@@ -394,7 +394,7 @@ impl Engine {
     /// as many as of those without. Says which went, as far as they are seen.
     fn prune_now(&self) -> Result<Vec<String>> {
         let engine = self.with_full_visibility();
-        let current = [engine.state_now()?.id, engine.seeing(Visibility::Open).state_now()?.id];
+        let current = [engine.state_now()?.id, engine.with_visibility(Visibility::public()).state_now()?.id];
         let kept = self.settings().snapshots.keep.max(1);
         let all = engine.ledger().snapshots()?;
         let mut gone = Vec::new();
@@ -404,7 +404,9 @@ impl Engine {
             // The current one is one of those that are kept.
             let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
             engine.ledger().delete_snapshots(&old)?;
-            gone.extend(old.into_iter().filter(|_| self.sight().sees(confidential)));
+            let is_visible =
+                self.visibility().allows_all_projects() && (self.visibility().shows_confidential() || !confidential);
+            gone.extend(old.into_iter().filter(|_| is_visible));
         }
         Ok(gone)
     }

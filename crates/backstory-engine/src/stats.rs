@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::sight::Visibility;
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +10,6 @@ use crate::{
     error::Result,
     use_case::{UseCase, Weight},
 };
-
-/// Class of the notes that a language model wrote.
-const WRITTEN_NOTE: &str = "WrittenNote";
 
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,14 +125,8 @@ impl Engine {
 
     async fn node_counts(&self) -> Result<BTreeMap<String, u64>> {
         let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
-        let has_hidden =
-            self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await?;
         let counts = rows.iter().filter_map(|row| {
             let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
-            // Some of them may be about confidential items.
-            if has_hidden && class == WRITTEN_NOTE {
-                return None;
-            }
             Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
         });
         Ok(counts.collect())

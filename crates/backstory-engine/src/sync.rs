@@ -5,7 +5,7 @@ mod gone;
 mod intake;
 mod project;
 mod retention;
-mod sight;
+mod visibility;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -5,7 +5,7 @@ use backstory_model::{
     id::NodeId,
     message::{self, DesignNote as Reason},
     pack::{DesignNote, Provenance},
-    sight::Visibility,
+    visibility::Visibility,
 };
 
 use super::{
@@ -84,7 +84,7 @@ impl Engine {
                     note: note.text,
                     author: None,
                     written_by: Some(written.model.name.clone()),
-                    confidential: self.seeing(Visibility::Open).ledger().hides(&id)?,
+                    confidential: self.with_visibility(Visibility::public()).ledger().is_hidden(&id)?,
                     sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
                 });
             }

@@ -9,7 +9,7 @@ use backstory_model::{
     filter::is_same_name,
     people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page};
@@ -170,7 +170,7 @@ impl Engine {
         let known: Vec<CommitIdentity> =
             stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
         // Whom nothing open names is linked with nothing that all may see.
-        let users = self.seeing(Visibility::Open).forge_users()?;
+        let users = self.with_visibility(Visibility::public()).forge_users()?;
         let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
         let people = merge(&users, &identities, &self.mailmap()?);
         // The smallest key of each person stands for all, unless they have an account.

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{entity::Discussion, id::ThreadId, sight::Visibility};
+use backstory_model::{entity::Discussion, id::ThreadId, visibility::Visibility};
 
 use crate::{Engine, error::Result};
 
@@ -56,7 +56,7 @@ impl Engine {
     pub(crate) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
         let remembered = || self.0.remembered.lock();
         let seq = self.ledger().last_seq()?;
-        let seen = (id.clone(), self.sight());
+        let seen = (id.clone(), self.visibility().clone());
         if let Some(known) = remembered().get(seq, &seen) {
             return Ok(known);
         }

@@ -1,6 +1,5 @@
 //! Sync runs: one at a time, each with a record.
 
-use backstory_model::sight::Visibility;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
@@ -101,28 +100,27 @@ impl Ledger {
         Ok(())
     }
 
-    /// Records how much of a project at its forge is seen by what is known of it.
+    /// Records whether confidential items of a project are read from its forge.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn note_sight(&self, project: &str, sight: Visibility) -> Result<(), LedgerError> {
+    /// The database cannot be written.
+    pub fn record_confidential_sync(&self, project: &str, confidential: bool) -> Result<(), LedgerError> {
         self.lock().execute(
             "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
-            params![project, NEVER, sight == Visibility::Confidential],
+            params![project, NEVER, confidential],
         )?;
         Ok(())
     }
 
-    /// How much of a project at its forge was seen when it was read; `None` if it never was.
+    /// Whether confidential items of a project were read from its forge; `None` if nothing was.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn synced_visibility(&self, project: &str) -> Result<Option<Visibility>, LedgerError> {
+    /// The database cannot be read.
+    pub fn is_confidential_synced(&self, project: &str) -> Result<Option<bool>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT confidential FROM synced WHERE project = ?1")?;
-        let confidential: Option<bool> = statement.query_row([project], |row| row.get(0)).optional()?;
-        Ok(confidential.map(|all| if all { Visibility::Confidential } else { Visibility::Open }))
+        Ok(statement.query_row([project], |row| row.get(0)).optional()?)
     }
 
     /// When the last sync that read a project to the end began.
@@ -130,6 +128,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn synced_at(&self, project: &str) -> Result<Option<Timestamp>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1 AND at > ?2")?;
         Ok(statement.query_row(params![project, NEVER], |row| row.get(0)).optional()?.map(time))
@@ -149,11 +150,14 @@ impl Ledger {
         )?)
     }
 
-    /// The newest runs, newest first.
+    /// The newest runs, newest first. A run is one over all projects, so only a handle that shows all of them shows any.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<Run>, LedgerError> {
+        if !self.allows_all_projects() {
+            return Ok(Vec::new());
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY id DESC LIMIT ?1"))?;
         let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], run)?;
@@ -165,6 +169,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn run(&self, id: i64) -> Result<Option<Run>, LedgerError> {
+        if !self.allows_all_projects() {
+            return Ok(None);
+        }
         let connection = self.lock();
         Ok(connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], run).optional()?)
     }

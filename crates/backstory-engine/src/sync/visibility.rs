@@ -1,24 +1,24 @@
 //! Reacts to a changed visibility of a forge: confidential issues and internal notes are read, or no longer kept.
 
-use backstory_model::sight::Visibility;
 use jiff::Timestamp;
 
 use super::{Scope, project::ProjectSync};
 use crate::{Engine, error::Result};
 
 impl ProjectSync<'_> {
-    /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which open items have
+    /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which public items have
     /// internal notes or are linked with something confidential, so after a change of the setting everything is read.
     pub(super) async fn widen_scope_for_visibility(&mut self, scope: Scope) -> Result<Scope> {
-        let (engine, project, sight) = (self.engine.clone(), self.project.to_owned(), self.forge.sight());
+        let (engine, project) = (self.engine.clone(), self.project.to_owned());
+        let confidential = self.forge.reads_confidential();
         let differs = move || {
-            let gone = if sight == Visibility::Open { engine.tombstone_all_confidential(&project)? } else { 0 };
-            let before = engine.ledger().synced_visibility(&project)?;
+            let gone = if confidential { 0 } else { engine.tombstone_all_confidential(&project)? };
+            let before = engine.ledger().is_confidential_synced(&project)?;
             if before.is_none() {
                 // Should this sync be cut off, the next knows what it saw.
-                engine.ledger().note_sight(&project, sight)?;
+                engine.ledger().record_confidential_sync(&project, confidential)?;
             }
-            Ok((gone, gone > 0 || before.is_some_and(|before| before != sight)))
+            Ok((gone, gone > 0 || before.is_some_and(|before| before != confidential)))
         };
         let (gone, differs) = self.engine.blocking(differs).await?;
         self.report.gone += gone;
@@ -26,9 +26,9 @@ impl ProjectSync<'_> {
     }
 
     /// Records that all was read that this sync may see.
-    pub(super) async fn note_sight(&self) -> Result<()> {
-        let (project, sight) = (self.project.to_owned(), self.forge.sight());
-        self.engine.with_ledger(move |ledger| ledger.note_sight(&project, sight)).await
+    pub(super) async fn record_confidential_sync(&self) -> Result<()> {
+        let (project, confidential) = (self.project.to_owned(), self.forge.reads_confidential());
+        self.engine.with_ledger(move |ledger| ledger.record_confidential_sync(&project, confidential)).await
     }
 }
 

@@ -1,12 +1,12 @@
-//! Visibility in the ledger: a handle shows confidential rows only if it may. All else follows from the mark that an
-//! item gets when it is fetched.
+//! Visibility in the ledger: a handle shows rows of the projects that it may show, and confidential ones only if it may.
+//! All else follows from the project of an item and from the mark that it gets when it is fetched.
 
 use std::collections::BTreeSet;
 
 use backstory_model::{
     entity::ItemKind,
     id::{ThreadId, ThreadKind},
-    sight::Visibility,
+    visibility::{ProjectSet, Visibility},
 };
 use rusqlite::{Transaction, TransactionBehavior, params};
 
@@ -14,7 +14,7 @@ use super::{Ledger, LedgerError, to_i64};
 
 /// How much of a project is confidential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Confidential {
+pub struct ConfidentialCounts {
     /// Confidential issues.
     pub issues: u64,
     /// Internal discussions of what is not confidential itself.
@@ -22,25 +22,53 @@ pub struct Confidential {
 }
 
 impl Ledger {
-    /// The same ledger as somebody sees it.
-    pub fn seeing(&self, sight: Visibility) -> Self {
-        Self { sight, ..self.clone() }
+    /// Returns a handle of the same ledger that shows what a visibility allows.
+    #[must_use]
+    pub fn with_visibility(&self, visibility: Visibility) -> Self {
+        let projects = match visibility.projects() {
+            ProjectSet::All => None,
+            ProjectSet::Only(projects) => Some(serde_json::json!(projects.as_ref()).to_string().into()),
+        };
+        Self { visibility, projects, ..self.clone() }
     }
 
-    /// What rows of `items`, `chats`, `audit` and `index_snapshots` must meet to be seen, as the end of a condition.
-    pub(super) fn veil(&self) -> &'static str {
-        match self.sight {
-            Visibility::Open => "AND NOT confidential",
-            Visibility::Confidential => "",
-        }
+    /// What it shows.
+    pub fn visibility(&self) -> &Visibility {
+        &self.visibility
     }
 
-    /// Whether an issue or merge request is there and not to be seen.
+    /// What rows with a project and a mark of what is confidential must meet to be visible, as the end of a condition;
+    /// `parameter` is the number of the parameter that takes [`visible_projects`](Self::visible_projects).
+    pub(super) fn visibility_clause(&self, parameter: u32) -> String {
+        format!("{} {}", self.confidential_clause(), project_clause(parameter))
+    }
+
+    /// What rows with a mark of what is confidential must meet to be visible, as the end of a condition.
+    pub(super) fn confidential_clause(&self) -> &'static str {
+        if self.visibility.shows_confidential() { "" } else { "AND NOT confidential" }
+    }
+
+    /// The projects that it shows, as a JSON array; `None` for all.
+    pub(super) fn visible_projects(&self) -> Option<&str> {
+        self.projects.as_deref()
+    }
+
+    /// Whether it shows what is not confidential in a project.
+    pub(super) fn allows_project(&self, project: &str) -> bool {
+        self.visibility.allows_project(project)
+    }
+
+    /// Whether it shows what belongs to no single project, such as the records of sync runs.
+    pub(super) fn allows_all_projects(&self) -> bool {
+        self.visibility.allows_all_projects()
+    }
+
+    /// Whether an issue or merge request of a visible project exists and is too confidential to be shown.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn hides(&self, id: &ThreadId) -> Result<bool, LedgerError> {
-        if self.sight == Visibility::Confidential {
+    /// The database cannot be read.
+    pub fn is_hidden(&self, id: &ThreadId) -> Result<bool, LedgerError> {
+        if self.visibility.shows_confidential() || !self.allows_project(&id.project) {
             return Ok(false);
         }
         let connection = self.lock();
@@ -51,22 +79,24 @@ impl Ledger {
         Ok(statement.query_row(params![id.project, id.short()], |row| row.get(0))?)
     }
 
-    /// Whether anything is confidential, seen or not.
+    /// Whether anything of the visible projects is confidential, visible or not.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn has_confidential(&self) -> Result<bool, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential WHERE confidential AND payload IS NOT NULL)",
-        )?;
-        Ok(statement.query_row([], |row| row.get(0))?)
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT EXISTS (SELECT 1 FROM items INDEXED BY items_confidential
+             WHERE confidential AND payload IS NOT NULL {})",
+            project_clause(1)
+        ))?;
+        Ok(statement.query_row([self.visible_projects()], |row| row.get(0))?)
     }
 
     /// Everything confidential of a project, people apart, as keys.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn confidential_items(&self, project: &str) -> Result<Vec<(ItemKind, String)>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
@@ -78,13 +108,13 @@ impl Ledger {
         Ok(rows.into_iter().filter_map(|(kind, key)| Some((ItemKind::from_name(&kind)?, key))).collect())
     }
 
-    /// How much of a project is confidential, as far as it is seen.
+    /// How much of a project is confidential, as far as it is visible.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn confidential(&self, project: &str) -> Result<Confidential, LedgerError> {
-        if self.sight == Visibility::Open {
-            return Ok(Confidential::default());
+    /// The database cannot be read.
+    pub fn confidential(&self, project: &str) -> Result<ConfidentialCounts, LedgerError> {
+        if !self.visibility.allows(project, true) {
+            return Ok(ConfidentialCounts::default());
         }
         let items = self.confidential_items(project)?;
         let issues: BTreeSet<&str> =
@@ -93,7 +123,10 @@ impl Ledger {
             let thread = key.split_once('~').map_or("", |(thread, _)| thread);
             *kind == ItemKind::Discussion && !issues.contains(thread)
         };
-        Ok(Confidential { issues: issues.len() as u64, discussions: items.iter().filter(is_internal).count() as u64 })
+        Ok(ConfidentialCounts {
+            issues: issues.len() as u64,
+            discussions: items.iter().filter(is_internal).count() as u64,
+        })
     }
 
     /// Makes the profiles of people with these keys those that only some may see, and all others open, but for those that
@@ -144,6 +177,12 @@ impl Ledger {
         let items = self.confidential_items("")?.into_iter();
         Ok(items.filter(|(kind, _)| *kind == ItemKind::Person).map(|(_, key)| key).collect())
     }
+}
+
+/// What rows with a project must meet to be visible, as the end of a condition; `parameter` is the number of the parameter
+/// that takes [`Ledger::visible_projects`].
+pub(super) fn project_clause(parameter: u32) -> String {
+    format!("AND (?{parameter} IS NULL OR project IN (SELECT value FROM json_each(?{parameter})))")
 }
 
 /// An issue that is confidential takes the conversations with it that cite it: an answer of before quotes it.
