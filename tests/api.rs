@@ -5,7 +5,8 @@ use std::time::Duration;
 use backstory_engine::{
     Engine,
     model::visibility::Visibility,
-    use_case::{Scope, UseCase, Visitor, visit_all},
+    use_case::{Scope, UseCase},
+    use_cases::{Visitor, visit_all},
 };
 use backstory_server::{Access, Limits, Token, serve};
 use expect_test::expect;

@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use backstory_engine::use_case::{Scope, UseCase, Visitor, visit_all};
+use backstory_engine::{
+    use_case::{Scope, UseCase},
+    use_cases::{Visitor, visit_all},
+};
 use serde_json::{Value, json};
 
 use super::{Client, HIDDEN, PLANTED, PUBLIC, keeping, planted, words_in};

@@ -6,8 +6,9 @@ use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::Result,
+    read::index_coverage,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
@@ -20,8 +21,8 @@ impl UseCase for StatsRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Stats;
 
-    async fn run(self, engine: &Engine) -> Result<Stats> {
-        engine.stats().await
+    async fn run(self, resources: &Resources) -> Result<Stats> {
+        collect_stats(resources).await
     }
 }
 
@@ -88,49 +89,47 @@ pub struct SecretCount {
     pub count: u64,
 }
 
-impl Engine {
-    /// Returns counts of what the stores hold.
-    ///
-    /// # Errors
-    /// A store cannot be read.
-    pub async fn stats(&self) -> Result<Stats> {
-        let nodes = self.node_counts().await?;
-        let graph = self.graph();
-        let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
-        let secrets = self.with_ledger(|ledger| ledger.secrets()).await?;
-        let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
-        Ok(Stats {
-            projects: of_class("Project"),
-            issues: of_class("Issue"),
-            merge_requests: of_class("MergeRequest"),
-            discussions: of_class("Discussion"),
-            notes: of_class("Note"),
-            people: of_class("Person"),
-            labels: of_class("Label"),
-            milestones: of_class("Milestone"),
-            commits: of_class("Commit"),
-            files: of_class("File"),
-            code_entities: of_class("CodeEntity"),
-            branches: of_class("Branch"),
-            tags: of_class("Tag"),
-            design_notes: of_class("DesignNote"),
-            nodes,
-            quads,
-            model: self.embedder().model().to_string(),
-            redactions: secrets.values().sum(),
-            secrets: group_by_project(secrets),
-            coverage: self.coverage(),
-        })
-    }
+/// Returns counts of what the stores hold.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
+    let nodes = node_counts(resources).await?;
+    let graph = resources.graph();
+    let quads = resources.blocking(move |_| Ok(graph.len()? as u64)).await?;
+    let secrets = resources.with_ledger(|ledger| ledger.secrets()).await?;
+    let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
+    Ok(Stats {
+        projects: of_class("Project"),
+        issues: of_class("Issue"),
+        merge_requests: of_class("MergeRequest"),
+        discussions: of_class("Discussion"),
+        notes: of_class("Note"),
+        people: of_class("Person"),
+        labels: of_class("Label"),
+        milestones: of_class("Milestone"),
+        commits: of_class("Commit"),
+        files: of_class("File"),
+        code_entities: of_class("CodeEntity"),
+        branches: of_class("Branch"),
+        tags: of_class("Tag"),
+        design_notes: of_class("DesignNote"),
+        nodes,
+        quads,
+        model: resources.embedder().model().to_string(),
+        redactions: secrets.values().sum(),
+        secrets: group_by_project(secrets),
+        coverage: index_coverage(resources),
+    })
+}
 
-    async fn node_counts(&self) -> Result<BTreeMap<String, u64>> {
-        let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
-        let counts = rows.iter().filter_map(|row| {
-            let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
-            Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
-        });
-        Ok(counts.collect())
-    }
+async fn node_counts(resources: &Resources) -> Result<BTreeMap<String, u64>> {
+    let rows = resources.graph_query(queries::NODE_COUNTS, vec![]).await?;
+    let counts = rows.iter().filter_map(|row| {
+        let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
+        Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
+    });
+    Ok(counts.collect())
 }
 
 /// What people call a class: other ontologies have other names for some.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
     use_case::{Scope, UseCase},
+    worker::stop_task,
 };
 
 /// How many ended tasks are remembered.
@@ -115,8 +116,8 @@ impl UseCase for GetTask {
     const NAME: &'static str = "task";
     type Answer = Option<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Option<Task>> {
-        Ok(engine.task(self.id))
+    async fn run(self, resources: &Resources) -> Result<Option<Task>> {
+        Ok(resources.tasks().get(self.id).map(|task| task.borrow().clone()))
     }
 }
 
@@ -124,8 +125,8 @@ impl UseCase for ListTasks {
     const NAME: &'static str = "tasks";
     type Answer = Vec<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<Task>> {
-        Ok(engine.all_tasks())
+    async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
+        Ok(resources.tasks().list())
     }
 }
 
@@ -134,8 +135,8 @@ impl UseCase for StopTask {
     const SCOPE: Scope = Scope::Sync;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.stop_task(self.id).await
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        stop_task(resources, self.id).await
     }
 }
 

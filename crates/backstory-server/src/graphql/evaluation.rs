@@ -2,7 +2,8 @@
 
 use async_graphql::{Context, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
-    eval::{self, DEFAULT_DEPTH, EvaluationRequest, MAX_ASKED},
+    MeasureLinks,
+    eval::{self, DEFAULT_DEPTH, EvaluationRequest, MAX_ASKED, PairRequest},
     model::{
         eval::{self as model, Retriever},
         link::{LinkCurvePoint, LinkReport},
@@ -54,7 +55,7 @@ pub(super) async fn question_pairs(
     count: i32,
 ) -> Result<Vec<QuestionPair>> {
     let count = usize::try_from(count).unwrap_or(0);
-    let pairs = loaders::engine(ctx)?.question_pairs(project.as_deref(), count).await?;
+    let pairs = loaders::engine(ctx)?.answer(PairRequest { project, count }).await?;
     let pair = |pair: model::Pair| QuestionPair {
         kind: pair.kind.as_str(),
         question: pair.question,
@@ -108,7 +109,7 @@ impl From<LinkCurvePoint> for RecoveredPoint {
 /// Hides stated links and measures what is recovered of them.
 pub(super) async fn recovered_links(ctx: &Context<'_>, project: Option<String>) -> Result<RecoveredLinks> {
     let LinkReport { changes, linked, closing, told, curve } =
-        loaders::engine(ctx)?.measure_links(project.as_deref()).await?;
+        loaders::engine(ctx)?.answer(MeasureLinks { project }).await?;
     Ok(RecoveredLinks {
         changes,
         linked,
@@ -220,7 +221,7 @@ pub(super) async fn evaluate(
         // The engine says what is wrong with a depth; one below zero is as wrong as zero.
         depth: depth.map_or(DEFAULT_DEPTH, |depth| usize::try_from(depth).unwrap_or(0)),
     };
-    let found = loaders::engine(ctx)?.evaluate(request).await?;
+    let found = loaders::engine(ctx)?.answer(request).await?;
     let model::IndexState { documents, embedded, model, ranking } = found.index;
     Ok(Evaluation {
         project: found.project,

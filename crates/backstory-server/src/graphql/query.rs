@@ -1,9 +1,16 @@
 //! The queries of the GraphQL API.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::model::{
-    id::{NodeId, ThreadKind, is_project_path},
-    text::echo,
+use backstory_engine::{
+    check::{CheckRequest, DigestRequest},
+    model::{
+        id::{NodeId, ThreadKind, is_project_path},
+        text::echo,
+    },
+    read::CoverageRequest,
+    snapshot::GetSnapshot,
+    stats::StatsRequest,
+    task::{GetTask, ListTasks},
 };
 
 use super::{
@@ -81,7 +88,7 @@ impl Query {
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<Listed<Project>> {
         let size = page::size(first, DEFAULT_PAGE)?;
-        let all = loaders::engine(ctx)?.projects().await?;
+        let all = loaders::engine(ctx)?.list_projects().await?;
         let start = page::start(&all, after.as_deref(), |project| project.path.clone())?;
         Ok(page::connection(&all, start, size, |project| (project.path.clone(), Project::new(project.path.clone()))))
     }
@@ -140,7 +147,7 @@ impl Query {
         #[graphql(desc = "User name, with or without `@`, in any case.")] username: String,
     ) -> Result<Option<Person>> {
         let username = username.trim_start_matches('@');
-        Ok(loaders::engine(ctx)?.person(username).await?.map(|person| Person::new(person.username)))
+        Ok(loaders::engine(ctx)?.find_person(username).await?.map(|person| Person::new(person.username)))
     }
 
     /// Issues, the one that changed last first.
@@ -320,7 +327,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        Ok(loaders::engine(ctx)?.snapshot(&id).await?.into())
+        Ok(loaders::engine(ctx)?.answer(GetSnapshot { id: id.0 }).await?.into())
     }
 
     /// How one state of the index differs from another.
@@ -376,12 +383,12 @@ impl Query {
     /// How much there is of everything.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
-        Ok(Stats::from(loaders::engine(ctx)?.stats().await?))
+        Ok(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?))
     }
 
     /// How many documents have vectors. Costs nothing.
     async fn coverage(&self, ctx: &Context<'_>) -> Result<Coverage> {
-        Ok(Coverage::from(loaders::engine(ctx)?.coverage()))
+        Ok(Coverage::from(loaders::engine(ctx)?.answer(CoverageRequest {}).await?))
     }
 
     /// How the stores stand towards the forges and each other.
@@ -398,19 +405,19 @@ impl Query {
     /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes.
     #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn check(&self, ctx: &Context<'_>) -> Result<CheckReport> {
-        Ok(CheckReport::from(loaders::engine(ctx)?.check().await?))
+        Ok(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?))
     }
 
     /// The graph's digest: the same for every graph that says the same, however it came about. Reads the whole graph.
     #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
-        Ok(Digest::from(loaders::engine(ctx)?.digest().await?))
+        Ok(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?))
     }
 
     /// A job of the queue, or one that was done.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
-        Ok(loaders::engine(ctx)?.job(job::number(&id)?).await?.into())
+        Ok(loaders::engine(ctx)?.find_job(job::number(&id)?).await?.into())
     }
 
     /// The jobs that a server has in its queue and those that it did, newest first.
@@ -440,13 +447,13 @@ impl Query {
 
     /// A task of this process; null if there is none of that number, or it ended long ago.
     async fn task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Task>> {
-        Ok(loaders::engine(ctx)?.task(task::number(&id)?).map(Task::from))
+        Ok(loaders::engine(ctx)?.answer(GetTask { id: task::number(&id)? }).await?.map(Task::from))
     }
 
     /// The tasks of this process, newest first; the last 100.
     #[graphql(complexity = "page::cost(Some(MAX_PAGE as i32), MAX_PAGE, child_complexity)")]
     async fn tasks(&self, ctx: &Context<'_>) -> Result<Vec<Task>> {
-        Ok(loaders::engine(ctx)?.all_tasks().into_iter().map(Task::from).collect())
+        Ok(loaders::engine(ctx)?.answer(ListTasks {}).await?.into_iter().map(Task::from).collect())
     }
 }
 

@@ -307,7 +307,9 @@ pub(super) async fn search(
     let limit = first.map_or(DEFAULT_HITS, |first| usize::try_from(first).unwrap_or(0));
     let engine = loaders::engine(ctx)?;
     let ranking = ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?;
-    let found = engine.search(SearchRequest { query, filter, mode: mode.into(), limit, ranking, rerank: true }).await?;
+    let found = engine
+        .search_documents(SearchRequest { query, filter, mode: mode.into(), limit, ranking, rerank: true })
+        .await?;
     let weight = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
     Ok(SearchResult {
         query: found.query,

@@ -5,7 +5,13 @@ use std::{
     time::Duration,
 };
 
-use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
+use backstory_engine::{
+    EmbedRequest, Engine,
+    error::ErrorKind,
+    read::CoverageRequest,
+    repository::ListRepositories,
+    task::{ListTasks, TaskStatus},
+};
 use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Token};
 use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
@@ -183,7 +189,7 @@ fn url_of(address: SocketAddr) -> String {
 }
 
 async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> {
-    if session.config()?.settings.forges.is_empty() && engine.repositories().await?.is_empty() {
+    if session.config()?.settings.forges.is_empty() && engine.answer(ListRepositories {}).await?.is_empty() {
         session.terminal.note(
             "nothing is indexed yet; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge",
         );
@@ -207,7 +213,7 @@ async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> 
 
 /// Does jobs until it is told to stop, also after the ledger could not be used for a while.
 async fn work_in_background(engine: Engine, mut stop: watch::Receiver<bool>) {
-    while let Err(error) = engine.work(stop.clone()).await {
+    while let Err(error) = engine.run_worker(stop.clone()).await {
         tracing::error!(%error, "no jobs for now; trying again in {} s", PAUSE.as_secs());
         let stopped = tokio::time::timeout(PAUSE, stop.wait_for(|stop| *stop)).await;
         if stopped.is_ok() {
@@ -222,7 +228,8 @@ async fn embed_in_background(engine: Engine) {
     let mut look = tokio::time::interval(LOOK);
     loop {
         look.tick().await;
-        if engine.all_tasks().iter().any(|task| task.status == TaskStatus::Running) {
+        let Ok(tasks) = engine.answer(ListTasks {}).await else { continue };
+        if tasks.iter().any(|task| task.status == TaskStatus::Running) {
             continue;
         }
         let Ok(newest) = engine.last_change().await else { continue };
@@ -240,12 +247,12 @@ async fn embed_in_background(engine: Engine) {
 }
 
 async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
-    let coverage = engine.coverage();
+    let coverage = engine.answer(CoverageRequest {}).await?;
     if coverage.embedded >= coverage.documents {
         return Ok(());
     }
     tracing::info!(documents = coverage.documents - coverage.embedded, "making vectors");
-    let id = engine.start_embed()?.id;
+    let id = engine.answer(EmbedRequest {}).await?.id;
     let Some(mut task) = engine.watch_task(id) else { return Ok(()) };
     // The sender lives as long as the engine, and so does this.
     let ended = task.wait_for(|task| task.status != TaskStatus::Running).await;
