@@ -167,7 +167,7 @@ impl Engine {
 
     /// Follows a task: the receiver sees every change of it.
     pub fn watch_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
-        self.0.tasks().get(id)
+        task::find_task(&self.0, id)
     }
 
     /// Does jobs as they become due, until `stop` is true.

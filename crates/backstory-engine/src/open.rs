@@ -26,6 +26,7 @@ use crate::{
     llm::ChatModel,
     project::catch_up,
     quarantine::recheck_stored,
+    repository::people::move_people_to_projects,
     rerank::Reranker,
     resources::{LEDGER, Resources, Shared},
     settings::Settings,
@@ -89,7 +90,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         reading: Default::default(),
         indexing: Default::default(),
         remembered: Default::default(),
-        named: Default::default(),
+        mentions: Default::default(),
         mended: Default::default(),
         data_dir: data_dir.to_owned(),
         notices: Mutex::new(notices),
@@ -106,6 +107,8 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
         tracing::info!(runs, "marked runs of an ended process as failed");
     }
     notice_failure(resources, "runs of an ended process cannot be marked as failed", stale);
+    let moved = resources.blocking(move_people_to_projects).await;
+    notice_failure(resources, "people are not assigned to the projects that mention them", moved);
     notice_failure(resources, "the graph or the index is behind the ledger", catch_up(resources, None).await);
     notice_failure(resources, "not all stored items were looked at", recheck_stored(resources).await);
     if let Some(known) = known {

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    confidential::Named,
+    confidential::MentionIndex,
     embed::Embedder,
     error::{Error, ErrorKind, Result},
     llm::ChatModel,
@@ -75,8 +75,8 @@ pub(crate) struct Shared {
     pub(crate) indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
     pub(crate) remembered: Mutex<Remembered>,
-    /// Who is named where, while anything is confidential.
-    pub(crate) named: Mutex<Named>,
+    /// Who is mentioned where, while anything is confidential.
+    pub(crate) mentions: Mutex<MentionIndex>,
     pub(crate) mended: RepairLog,
     pub(crate) data_dir: PathBuf,
     /// What happened while the stores were opened, for people.

@@ -74,7 +74,7 @@ pub struct Stats {
 /// Secrets that were replaced in all items of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectSecrets {
-    /// Full path of the project; empty for people, who belong to no project.
+    /// Full path of the project.
     pub project: String,
     /// Each kind of secret.
     pub secrets: Vec<SecretCount>,

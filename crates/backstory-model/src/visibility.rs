@@ -79,6 +79,13 @@ impl Visibility {
         Self { confidential: false, ..self }
     }
 
+    /// The same for one project alone: nothing, if that is not visible.
+    #[must_use]
+    pub fn within_project(&self, project: &str) -> Self {
+        let projects = self.allows_project(project).then(|| project.to_owned());
+        Self { confidential: self.confidential, ..Self::of_projects(projects) }
+    }
+
     /// Which projects it shows.
     pub fn projects(&self) -> &ProjectSet {
         &self.projects
@@ -128,8 +135,10 @@ mod tests {
             assert!(all[place..].iter().all(|less| visibility.covers(less)), "{visibility:?}");
             assert!(!all[..place].iter().any(|more| visibility.covers(more)), "{visibility:?}");
         }
-        assert!(!one.clone().with_confidential().covers(&two) && !two.covers(&one.with_confidential()));
+        assert!(!one.clone().with_confidential().covers(&two) && !two.covers(&one.clone().with_confidential()));
         assert_eq!(Visibility::default(), Visibility::public());
         assert!(!none.allows("a/b", false) && Visibility::everything().allows("a/b", true));
+        assert_eq!(two.within_project("a/b"), one);
+        assert_eq!((two.within_project("a/d"), Visibility::public().within_project("a/b")), (none, one));
     }
 }

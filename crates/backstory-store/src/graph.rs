@@ -84,7 +84,7 @@ impl From<StorageError> for GraphError {
 /// A change to the graph: an item as it is now, or that it is gone.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Full path of the project; empty for people.
+    /// Full path of the project.
     pub project: String,
     /// What it is.
     pub kind: ItemKind,

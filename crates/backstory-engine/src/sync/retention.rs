@@ -228,8 +228,8 @@ fn remove_threads(resources: &Resources, project: &str, threads: &[String], no_r
         gone.extend(items.map(|item| (item.project, item.kind, item.key)));
     }
     let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
-    let people = people_referenced_only_by(resources, |item| {
-        item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
+    let people = people_referenced_only_by(resources, project, |item| {
+        item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
     })?;
     let public = resources.with_visibility(Visibility::public());
     let is_public = |id: &ThreadId| public.ledger().is_hidden(id).is_ok_and(|hidden| !hidden);
@@ -237,6 +237,6 @@ fn remove_threads(resources: &Resources, project: &str, threads: &[String], no_r
     let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_public);
     let names: Vec<String> = ids.take(NAMED).map(|id| id.to_string()).collect();
     let counts = json!({ "items": gone.len(), "people": people.len(), "threads": threads.len(), "names": names });
-    gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
+    gone.extend(people.into_iter().map(|key| (project.to_owned(), ItemKind::Person, key)));
     Ok(resources.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
 }

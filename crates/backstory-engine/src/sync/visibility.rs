@@ -1,5 +1,6 @@
 //! Reacts to a changed visibility of a forge: confidential issues and internal notes are read, or no longer kept.
 
+use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 
 use super::{Scope, project::ProjectSync};
@@ -38,8 +39,8 @@ fn tombstone_all_confidential(resources: &Resources, project: &str) -> Result<u6
     if items.is_empty() {
         return Ok(0);
     }
-    let people = people_referenced_only_by(resources, |item| item.project == project && item.confidential)?;
-    let people = people.into_iter().map(|key| (String::new(), backstory_model::entity::ItemKind::Person, key));
-    let gone = items.into_iter().map(|(kind, key)| (project.to_owned(), kind, key)).chain(people);
+    let people = people_referenced_only_by(resources, project, |item| item.confidential)?;
+    let people = people.into_iter().map(|key| (ItemKind::Person, key));
+    let gone = items.into_iter().chain(people).map(|(kind, key)| (project.to_owned(), kind, key));
     Ok(resources.ledger().bury(&gone.collect::<Vec<_>>(), Timestamp::now())?)
 }

@@ -26,7 +26,7 @@ impl Ledger {
         let aliases = self.aliases();
         for item in erase::admissible(&tx, &page.items)? {
             let item = aliases::aliased(item, &aliases);
-            people::rename(&tx, &item)?;
+            people::update_profiles(&tx, &item, page.fetched_at)?;
             let new_secrets = new_secrets(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {
                 *changes.counts.entry(item.kind).or_default() += 1;

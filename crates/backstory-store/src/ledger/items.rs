@@ -114,6 +114,22 @@ impl Ledger {
         rows.map(|row| unpack(row?)).collect()
     }
 
+    /// What each project knows of a person by their key, as a profile or an identity, ordered by project.
+    ///
+    /// # Errors
+    /// A payload is damaged, or the database cannot be read.
+    pub fn people_with_key(&self, kind: ItemKind, key: &str) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items INDEXED BY items_people
+             WHERE kind IN ('person', 'identity') AND key = ?1 AND kind = ?2 AND payload IS NOT NULL {}
+             ORDER BY project",
+            self.visibility_clause(3)
+        ))?;
+        let rows = statement.query_map(params![key, kind.as_str(), self.visible_projects()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
     /// Objects of a kind of a project that are not gone, ordered by key, those after `after`, at most `limit`.
     ///
     /// # Errors

@@ -204,9 +204,12 @@ impl Ledger {
         let came_with_forge = forge.optional()?.and_then(|forge: Option<String>| forge).is_some();
         let mut gone = 0;
         for (kind, key) in items {
-            let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || kind.is_of_repository());
+            let is_of_clone = |kind: &ItemKind| kind.is_of_repository() || *kind == ItemKind::Identity;
+            let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || is_of_clone(kind));
             if let Some(kind) = kind {
-                gone += u64::from(bury(&tx, project, kind, &key, at)?);
+                let count = u64::from(bury(&tx, project, kind, &key, at)?);
+                // Identities follow from the commits.
+                gone += if kind == ItemKind::Identity { 0 } else { count };
             }
         }
         if came_with_forge {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, time};
+use super::{Ledger, LedgerError, time, visibility::project_clause};
 
 /// When a project was last read to the end that never was.
 const NEVER: i64 = 0;
@@ -134,6 +134,18 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1 AND at > ?2")?;
         Ok(statement.query_row(params![project, NEVER], |row| row.get(0)).optional()?.map(time))
+    }
+
+    /// When the last sync that read a visible project to the end began.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn last_synced(&self) -> Result<Option<Timestamp>, LedgerError> {
+        let connection = self.lock();
+        let last = format!("SELECT MAX(at) FROM synced WHERE at > ?1 {}", project_clause(2));
+        let last: Option<i64> =
+            connection.query_row(&last, params![NEVER, self.visible_projects()], |row| row.get(0))?;
+        Ok(last.map(time))
     }
 
     /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,

@@ -93,7 +93,7 @@ impl Ledger {
         Ok(statement.query_row([self.visible_projects()], |row| row.get(0))?)
     }
 
-    /// Everything confidential of a project, people apart, as keys.
+    /// Everything confidential of a project but people, as keys.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -101,7 +101,7 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT kind, key FROM items INDEXED BY items_confidential
-             WHERE confidential AND payload IS NOT NULL AND project = ?1 ORDER BY kind, key",
+             WHERE confidential AND payload IS NOT NULL AND project = ?1 AND kind <> 'person' ORDER BY kind, key",
         )?;
         let rows = statement.query_map([project], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let rows: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
@@ -129,25 +129,29 @@ impl Ledger {
         })
     }
 
-    /// Makes the profiles of people with these keys those that only some may see, and all others open, but for those that
-    /// changed after the place `seq` in the log. A profile that changes has a new place there. Says how many did.
+    /// Hides these profiles of people, by project and key, and shows all others, but for those that changed after a
+    /// sequence number. A profile that changes gets the next one. Returns how many did.
     ///
     /// # Errors
     /// Nothing is changed.
-    pub fn hide_people(&self, hidden: &BTreeSet<String>, seq: u64) -> Result<u64, LedgerError> {
+    pub fn hide_people(&self, hidden: &BTreeSet<(String, String)>, seq: u64) -> Result<u64, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let people: Vec<(String, bool)> = tx
-            .prepare("SELECT key, confidential FROM items WHERE kind = 'person' AND payload IS NOT NULL AND seq <= ?1")?
-            .query_map([to_i64(seq)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        let people: Vec<((String, String), bool)> = tx
+            .prepare(
+                "SELECT project, key, confidential FROM items
+                 WHERE kind = 'person' AND payload IS NOT NULL AND seq <= ?1",
+            )?
+            .query_map([to_i64(seq)], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?
             .collect::<Result<_, _>>()?;
         let mut changed = 0;
-        for (key, is_hidden) in people {
-            if hidden.contains(&key) != is_hidden {
+        for (person, is_hidden) in people {
+            if hidden.contains(&person) != is_hidden {
+                let (project, key) = person;
                 changed += tx.execute(
-                    "UPDATE items SET confidential = ?2, seq = (SELECT MAX(seq) + 1 FROM items)
-                     WHERE project = '' AND kind = 'person' AND key = ?1",
-                    params![key, !is_hidden],
+                    "UPDATE items SET confidential = ?3, seq = (SELECT MAX(seq) + 1 FROM items)
+                     WHERE project = ?1 AND kind = 'person' AND key = ?2",
+                    params![project, key, !is_hidden],
                 )? as u64;
             }
         }
@@ -169,13 +173,18 @@ impl Ledger {
         Ok(tx.commit()?)
     }
 
-    /// Keys of the profiles of people that only some may see.
+    /// The profiles of people that only some may see, by project and key.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn hidden_people(&self) -> Result<BTreeSet<String>, LedgerError> {
-        let items = self.confidential_items("")?.into_iter();
-        Ok(items.filter(|(kind, _)| *kind == ItemKind::Person).map(|(_, key)| key).collect())
+    /// The database cannot be read.
+    pub fn hidden_people(&self) -> Result<BTreeSet<(String, String)>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(
+            "SELECT project, key FROM items INDEXED BY items_confidential
+             WHERE confidential AND payload IS NOT NULL AND kind = 'person'",
+        )?;
+        let people = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(people.collect::<Result<_, _>>()?)
     }
 }
 
