@@ -46,4 +46,5 @@ mod store_ledger;
 mod support;
 mod sync;
 mod trace;
+mod visibility;
 mod worker;
