@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backstory_engine::{
     Engine,
-    model::sight::Visibility,
+    model::visibility::Visibility,
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
 };
@@ -224,7 +224,7 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let limits = Limits { time: Duration::ZERO, ..Limits::default() };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
-    let token = Token { secret: SecretString::from(TOKEN), sight: Visibility::Open };
+    let token = Token { secret: SecretString::from(TOKEN), visibility: Visibility::public() };
     let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]

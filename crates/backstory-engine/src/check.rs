@@ -8,7 +8,6 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
-    sight::Visibility,
 };
 use backstory_sources::forge::UNKNOWN_KEY;
 use backstory_store::{
@@ -122,11 +121,11 @@ struct Expected {
 /// A store cannot be read at all.
 pub(crate) async fn check_stores(resources: &Resources) -> Result<CheckReport> {
     let mut report = check_all(&resources.with_full_visibility()).await?;
-    if resources.sight() == Visibility::Open && resources.with_ledger(|ledger| ledger.has_confidential()).await? {
+    if resources.hides_anything().await? {
         // Problems name things that this must not.
         for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
             let count = finding.problems.len();
-            finding.problems = vec![format!("{count} or more problems, told to those who may see confidential issues")];
+            finding.problems = vec![format!("{count} or more problems, told to those who may see everything")];
         }
         (report.digest, report.quads) = graph_digest(resources).await?;
     }

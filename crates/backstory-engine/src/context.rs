@@ -254,6 +254,7 @@ async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
             }
             let run = ledger.runs(1)?.pop();
             let synced = ledger.repositories()?.into_iter().filter_map(|entry| entry.synced_at).max();
+            let synced = synced.max(ledger.last_synced()?);
             let last = run.map(|run| run.finished_at.unwrap_or(run.started_at)).max(synced);
             Ok(last.unwrap_or_else(Timestamp::now))
         })

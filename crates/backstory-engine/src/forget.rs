@@ -35,7 +35,7 @@ use crate::{
     repository::{
         add::drop_clone,
         lock_repositories,
-        people::{delete_orphan_identities, link_people},
+        people::{link_people, rebuild_identities},
     },
     resources::Resources,
     snapshot::with_snapshot,
@@ -285,7 +285,7 @@ async fn erase(
             let erased = resources.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
             if let Subject::Project(project) = &of {
                 drop_clone(resources, project)?;
-                delete_orphan_identities(resources)?;
+                rebuild_identities(resources)?;
             }
             Ok(erased)
         })

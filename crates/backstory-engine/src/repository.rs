@@ -51,6 +51,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    read::not_found,
     records::parse_item,
     resources::Resources,
     use_case::UseCase,
@@ -368,6 +369,9 @@ pub(crate) fn clone_path(resources: &Resources, project: &str) -> PathBuf {
 
 /// The objects of a project's repository. They stay open.
 pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<Objects>> {
+    if !resources.visibility().allows_project(project) {
+        return Err(not_found("repository", project));
+    }
     let mut open = resources.shared.objects.lock();
     if let Some(objects) = open.get(project) {
         return Ok(objects.clone());
@@ -395,6 +399,9 @@ pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
 
 /// What the ledger knows of a project's repository.
 pub(crate) fn repository_record(resources: &Resources, project: &str) -> Result<Option<Arc<Repository>>> {
+    if !resources.visibility().allows_project(project) {
+        return Ok(None);
+    }
     let mut known = resources.shared.repositories.lock();
     if let Some(repository) = known.get(project) {
         return Ok(Some(repository.clone()));

@@ -181,7 +181,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let mut found = retrieve_candidates(resources, &request, &words).await?;
     let weights = Weights::new(documents, &frequencies);
-    // Text search weighs words by how rare they are in the whole index.
+    // Text search weighs words by how rare they are in all that is visible.
     let (documents, frequencies) = index.frequencies(Projects::All, terms());
     let bound = Weights::new(documents, &frequencies).total();
     let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);

@@ -5,7 +5,7 @@ mod gone;
 mod intake;
 mod project;
 mod retention;
-mod sight;
+mod visibility;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -422,11 +422,12 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
     Ok(report.json())
 }
 
-/// Every project that can be synced: of a forge, of a repository, or of both.
+/// Every visible project that can be synced: of a forge, of a repository, or of both.
 pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
     let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
     let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
     known.extend(repositories.into_iter().map(|entry| entry.project));
+    known.retain(|project| resources.visibility().allows_project(project));
     Ok(known)
 }
 

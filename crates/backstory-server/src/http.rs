@@ -43,7 +43,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
     error_table,
-    graphql::{Limits, MAX_BODY, Schemas},
+    graphql::{Api, Limits, MAX_BODY},
 };
 use bodies::BodyReader;
 use connections::Connection;
@@ -66,7 +66,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 struct App {
     engine: Engine,
-    schemas: Schemas,
+    api: Api,
     rules: Arc<access::Rules>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
@@ -89,13 +89,13 @@ pub async fn serve(
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("the server failed: {error}"));
     let address = listener.local_addr().map_err(failed)?;
     let takes_webhooks = access.webhooks;
-    let schemas = Schemas::new(&engine, limits);
+    let api = Api::new(engine.clone(), limits);
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
-    let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
+    let app = App { engine, api, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
@@ -231,7 +231,7 @@ async fn graphql(
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
     drop(body);
-    let response = app.schemas.seeing(auth.grant().sight).execute(request).await;
+    let response = app.api.execute(request, auth.grant().visibility).await;
     app.engine.repair_in_background();
     Ok(answer(response))
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     RepositoryStatus, clone_path, close_clone, evict_repository_record, find_git, lock_repositories,
-    people::{delete_orphan_identities, link_people},
+    people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
     repository_status,
 };
@@ -180,7 +180,7 @@ pub(crate) async fn remove_repository(resources: &Resources, project: &str) -> R
             }
             let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;
-            delete_orphan_identities(resources)?;
+            rebuild_identities(resources)?;
             Ok(gone)
         })
         .await?;

@@ -11,7 +11,7 @@ use crate::{
     read::MAX_PAGE,
     resources::Resources,
     sync::known_projects,
-    task::{Progress, Task},
+    task::{Progress, Task, find_task},
     use_case::{Scope, UseCase},
 };
 
@@ -168,5 +168,5 @@ pub(crate) async fn list_jobs(
 
 /// The task that does a job now, if it reads a whole project.
 pub(crate) fn task_of_job(resources: &Resources, id: i64) -> Option<Task> {
-    resources.tasks().get(task_of(resources, id)?).map(|task| task.borrow().clone())
+    find_task(resources, task_of(resources, id)?).map(|task| task.borrow().clone())
 }

@@ -2,6 +2,7 @@
 //! code.
 
 use std::{
+    any::TypeId,
     borrow::Cow,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
@@ -164,7 +165,10 @@ impl Extension for Guard {
         if let Some(name) = name {
             let _ = self.name.set(name);
         }
-        let loaders = Reader::loaders(self.engine.clone(), self.people.clone(), self.reads.clone());
+        // Whoever brings no handle of the engine sees what all do.
+        let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
+        let engine = engine.unwrap_or(&self.engine).clone();
+        let loaders = Reader::loaders(engine, self.people.clone(), self.reads.clone());
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
     }
 

@@ -72,7 +72,7 @@ impl Requests {
 
 /// The answer to a scrape.
 pub(super) async fn answer(State(app): State<App>, Extension(auth): Extension<Auth>) -> Result<Response, Refusal> {
-    let vitals = app.engine.seeing(auth.grant().sight).store_metrics().await?;
+    let vitals = app.engine.with_visibility(auth.grant().visibility).store_metrics().await?;
     let text = text(&app.requests, &vitals, Timestamp::now())
         .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())

@@ -317,7 +317,7 @@ async fn check_secrets(client: &Client, report: &mut Report) {
     match client.answer(StatsRequest {}).await {
         Ok(found) => {
             for of in found.secrets {
-                let (project, kinds) = (stats::project_name(&of), stats::count_kinds(&of));
+                let (project, kinds) = (&of.project, stats::count_kinds(&of));
                 let detail = format!("in {project} {kinds} were replaced; whoever wrote them should revoke them");
                 report.warn("secrets", detail);
             }
