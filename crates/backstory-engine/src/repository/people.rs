@@ -12,10 +12,10 @@ use backstory_model::{
     sight::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page};
+use backstory_store::ledger::{NewItem, Page, RepositoryEntry};
 use jiff::Timestamp;
 
-use super::{commit_record, lock_repositories, open_objects, repository_record};
+use super::{commit_record, has_clone, lock_repositories, open_objects, repository_record};
 use crate::{error::Result, quarantine::parse_if_readable, resources::Resources};
 
 /// What notes in the ledger that there may be names that no commit has.
@@ -166,6 +166,10 @@ fn link_people_now(resources: &Resources) -> Result<()> {
     if stored.is_empty() {
         return Ok(());
     }
+    // Without the mailmap of a clone that is missing, the people whom it joins would come apart.
+    if resources.ledger().repositories()?.iter().any(|entry| is_mailmap_missing(resources, entry)) {
+        return Ok(());
+    }
     let known: Vec<CommitIdentity> =
         stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
     // Whom nothing open names is linked with nothing that all may see.
@@ -203,6 +207,10 @@ fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
         }
     }
     Ok(users)
+}
+
+fn is_mailmap_missing(resources: &Resources, entry: &RepositoryEntry) -> bool {
+    entry.synced_at.is_some() && !has_clone(resources, &entry.project)
 }
 
 /// The mailmaps of all repositories in one, in the order of their projects.
