@@ -233,7 +233,7 @@ pub(crate) async fn start_sync(resources: &Resources, request: SyncRequest) -> R
         let begun = resources.with_ledger(move |ledger| {
             // Only one sync is at work in this process, and only this process has the stores open: whatever is
             // still 'running' was stopped.
-            ledger.fail_stale_runs(Timestamp::now())?;
+            ledger.fail_stale_runs("stopped by 'sync --force', which began another", Timestamp::now())?;
             ledger.begin_run(&command, Timestamp::now())
         });
         let run = begun.await?;
