@@ -301,6 +301,16 @@ fn doctor_checks_git_and_the_clones() {
 }
 
 #[test]
+fn a_sync_of_a_repository_whose_source_is_gone_fails_without_blaming_the_command() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    drop(shop);
+    let failed = sandbox.run(&["sync", "acme/shop"]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (1, ""), "{failed:?}");
+    assert!(failed.stderr.contains("acme/shop"), "{failed:?}");
+}
+
+#[test]
 fn code_is_found_again_once_a_missing_clone_is_back() {
     let (shop, web) = (shop(), shop());
     let sandbox = Sandbox::indexed(&shop);

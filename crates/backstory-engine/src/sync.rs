@@ -522,7 +522,9 @@ async fn sync_repositories(
                 if is_forgotten {
                     message.push_str("; the repository was not kept, so add it again when that is put right");
                 }
-                failed.get_or_insert(Error::new(error.kind, message));
+                // Whoever asks for a sync has said nothing wrong about a repository that could be read before.
+                let kind = if error.kind == ErrorKind::Invalid && !is_new { ErrorKind::NotFound } else { error.kind };
+                failed.get_or_insert(Error::new(kind, message));
             }
         }
     }
