@@ -63,6 +63,23 @@ fn a_copy_of_the_ledger_brings_everything_back() {
 }
 
 #[test]
+fn a_backup_that_cannot_be_written_leaves_no_copy() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for file in ["absent/copy.sqlite", "/proc/copy.sqlite"] {
+        let refused = sandbox.run(&["backup", file]);
+        let message = format!("{file} cannot be written: no such file or directory; name a file in a directory");
+        assert!(refused.error(3).starts_with(&message), "{refused:?}");
+    }
+    let copies = fs::read_dir(sandbox.data().join("backups")).map_or(0, Iterator::count);
+    assert_eq!(copies, 0);
+    sandbox.run(&["backup", "copy.sqlite"]).ok();
+    let copies = fs::read_dir(sandbox.data().join("backups")).map_or(0, Iterator::count);
+    assert_eq!(copies, 0, "it was moved");
+    sandbox.run(&["forget", "acme/shop#2"]).ok();
+}
+
+#[test]
 fn what_is_no_ledger_is_not_restored() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);

@@ -102,7 +102,8 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
 
 /// Makes what follows from the ledger; what cannot be made is told.
 async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
-    let stale = resources.with_ledger(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
+    let reason = "interrupted: the process that ran it ended";
+    let stale = resources.with_ledger(move |ledger| ledger.fail_stale_runs(reason, Timestamp::now())).await;
     if let Ok(runs @ 1..) = stale {
         tracing::info!(runs, "marked runs of an ended process as failed");
     }

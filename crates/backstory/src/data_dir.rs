@@ -362,6 +362,11 @@ impl LockOwner {
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.command.as_str(), SERVE | UP)
     }
+
+    /// Whether it is a command that syncs.
+    pub(crate) fn is_syncing(&self) -> bool {
+        matches!(self.command.as_str(), "sync" | "add")
+    }
 }
 
 impl std::fmt::Display for LockOwner {

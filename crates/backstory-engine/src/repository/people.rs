@@ -12,10 +12,10 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page, StoredItem};
+use backstory_store::ledger::{NewItem, Page, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
-use super::{commit_record, lock_repositories, open_objects, repository_record};
+use super::{commit_record, has_clone, lock_repositories, open_objects, repository_record};
 use crate::{
     error::Result,
     forget::subject::{each_stored, each_string, json_of},
@@ -189,6 +189,10 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     if known.is_empty() {
         return Ok(());
     }
+    // Without the mailmap of a clone that is missing, the people whom it joins would come apart.
+    if own.ledger().repositories()?.iter().any(|entry| is_mailmap_missing(&own, entry)) {
+        return Ok(());
+    }
     let users = forge_users(&own)?;
     let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
     let people = merge(&users, &identities, &load_mailmap(&own)?);
@@ -223,6 +227,10 @@ fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
         }
     }
     Ok(users)
+}
+
+fn is_mailmap_missing(resources: &Resources, entry: &RepositoryEntry) -> bool {
+    entry.synced_at.is_some() && !has_clone(resources, &entry.project)
 }
 
 /// The mailmaps of all visible repositories in one, in the order of their projects.
