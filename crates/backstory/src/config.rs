@@ -17,9 +17,12 @@ use backstory_engine::{
     model::{digest::sha256_hex, role::Roles, visibility::Visibility},
     rerank,
     settings::{Forge, Repositories, Settings},
-    sources::{forge, redact::Redactor},
+    sources::{
+        forge,
+        redact::{Redactor, add_configured_secrets},
+    },
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
 use file::File;
@@ -83,6 +86,7 @@ impl From<file::ServerToken> for ServerToken {
 impl Credential {
     fn of(variable: Option<String>) -> Self {
         let secret = variable.as_deref().and_then(environment).map(SecretString::from);
+        add_configured_secrets(secret.as_ref().map(ExposeSecret::expose_secret));
         Self { variable, secret }
     }
 

@@ -233,18 +233,20 @@ fn is_mailmap_missing(resources: &Resources, entry: &RepositoryEntry) -> bool {
     entry.synced_at.is_some() && !has_clone(resources, &entry.project)
 }
 
-/// The mailmaps of all visible repositories in one, in the order of their projects.
+/// The mailmaps of all visible repositories in one, in the order of their projects. One that cannot be read is left out.
 fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
-    let mut text = String::new();
+    let mut mailmap = Mailmap::default();
     for entry in resources.ledger().repositories()? {
         let Some(repository) = repository_record(resources, &entry.project)? else { continue };
         let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
-        if let Some(head) = head {
-            text.push_str(&mailmap::text_at(&*open_objects(resources, &entry.project)?, *head)?);
-            text.push('\n');
+        let Some(head) = head else { continue };
+        let text = open_objects(resources, &entry.project).and_then(|objects| Ok(mailmap::text_at(&objects, *head)?));
+        match text {
+            Ok(text) => mailmap.add(&text),
+            Err(error) => tracing::warn!(project = entry.project, %error, "a mailmap is left out"),
         }
     }
-    Ok(Mailmap::parse(&text))
+    Ok(mailmap)
 }
 
 /// Gives each project that mentions people profiles of its own, where a ledger keeps them for all projects together, and
