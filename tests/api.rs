@@ -235,7 +235,8 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
     let token = Token { secret: SecretString::from(TOKEN), visibility: Visibility::public() };
-    let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
+    let own = SecretString::from("of the data directory");
+    let access = Access { tokens: vec![token], own, webhooks: false, origins: Vec::new() };
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
         .assert_eq(&refusal(&api.request("stats", Some(TOKEN), &json!({})).await));

@@ -13,7 +13,7 @@ use backstory_model::{
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, Change, Direction, Graph, Value,
+    Cancel, Change, Direction, EdgeCount, Graph, MAX_ROWS, Value,
     queries::{CHECKS, NODE_COUNTS, THREAD_COUNT, THREADS},
 };
 use jiff::Timestamp;
@@ -233,6 +233,26 @@ fn edges_can_be_walked_both_ways() {
     );
     assert!(graph.exists(&"acme/shop@cc33dd44".parse().unwrap()).unwrap());
     assert!(!graph.exists(&"acme/web!3".parse().unwrap()).unwrap());
+}
+
+#[test]
+fn edges_are_counted_beyond_those_that_are_loaded() {
+    let graph = graph();
+    let references: String = (100..100 + MAX_ROWS + 5).map(|iid| format!("#{iid} ")).collect();
+    let issue = Item::Issue(issue(1, 1, "alice", &["bug"], &references));
+    graph.apply(&[change(ItemKind::Issue, "#1", Some(issue))], &SharedNumbers::default(), 9).unwrap();
+    let id: NodeId = "acme/shop#1".parse().unwrap();
+    let loaded = graph.edges(&id, Direction::Out, Some(Edge::References)).unwrap();
+    assert_eq!(loaded.len(), MAX_ROWS);
+    let count = |names: Option<&[Edge]>| {
+        let names = names.map(|names| names.iter().copied().collect());
+        graph.count_edges(&id, Direction::Out, names.as_ref()).unwrap()
+    };
+    let exactly = |count| EdgeCount { count, is_lower_bound: false };
+    assert_eq!(count(Some(&[Edge::References])), exactly(MAX_ROWS + 5));
+    assert_eq!(count(Some(&[Edge::References, Edge::Labeled])), exactly(MAX_ROWS + 6));
+    assert_eq!(count(Some(&[Edge::Blocks])), exactly(0));
+    assert!(count(None).count > MAX_ROWS + 6);
 }
 
 #[test]

@@ -62,7 +62,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    graph::{AdjacentEdge, Direction, InferredLink},
+    graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, Job, JobStatus},
 };
 use futures::future::BoxFuture;
@@ -324,6 +324,16 @@ impl Engine {
         only: Option<Edge>,
     ) -> Result<Vec<Vec<AdjacentEdge>>> {
         read::load_edges(&self.0, ids, direction, only).await
+    }
+
+    /// Counts the edges at a node: all, or those of some names.
+    pub async fn count_edges(
+        &self,
+        id: NodeId,
+        direction: Direction,
+        names: Option<BTreeSet<Edge>>,
+    ) -> Result<EdgeCount> {
+        read::count_edges(&self.0, id, direction, names).await
     }
 
     /// Loads the inferred links at nodes, in the order of the nodes.

@@ -14,7 +14,6 @@ use super::{
     loaders,
     merge_request::MergeRequest,
     names::{EdgeDirection, EdgeName},
-    page::{self, DEFAULT_EDGES},
     person::Person,
     planning::{Label, Milestone},
     project::Project,
@@ -123,8 +122,7 @@ impl Links {
 
 #[Object]
 impl Links {
-    /// What the node is linked with, ordered by name and other end. At most 20,000 edges of a node are seen.
-    #[graphql(complexity = "page::cost(first, DEFAULT_EDGES, child_complexity)")]
+    /// What the node is linked with, ordered by name and other end.
     async fn edges(
         &self,
         ctx: &Context<'_>,
@@ -134,7 +132,7 @@ impl Links {
             default_with = "Some(EdgeDirection::Out)"
         )]
         direction: Option<EdgeDirection>,
-        #[graphql(desc = "Size of the page, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 50)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<EdgeConnection> {
         let direction = direction.unwrap_or(EdgeDirection::Out);
