@@ -183,15 +183,15 @@ impl Extension for Guard {
     ) -> ServerResult<Request> {
         document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
+        // Whoever brings no handle of the engine sees what all do.
+        let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
+        let engine = engine.unwrap_or(&self.engine).clone();
         let variables = request.variables.clone();
         let document = request.parsed_query()?;
         let weight = document::examine(document, &self.limits).map_err(server_error)?;
         for role in document::required_roles(document, name.as_deref()) {
             self.engine.settings().require_role(role).map_err(server_error)?;
         }
-        // Whoever brings no handle of the engine sees what all do.
-        let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
-        let engine = engine.unwrap_or(&self.engine).clone();
         let selections = Selections::new(&ctx.schema_env.registry, document);
         let cost =
             selected(document, name.as_deref()).map_or(0, |operation| cost::measure(selections, operation, &variables));
