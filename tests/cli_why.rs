@@ -201,6 +201,27 @@ fn an_entity_tells_where_it_is_and_what_uses_it() {
 }
 
 #[test]
+fn the_graph_is_explored_from_any_node() {
+    let (_shop, sandbox) = indexed();
+    let (load, total) = ("acme/shop:src/session.py#load", "acme/shop:src/cart.py#total");
+    expect![[r#"
+        acme/shop:src/session.py#load
+          ← CALLS acme/shop:src/cart.py#total"#]]
+    .assert_eq(&told(&sandbox.run(&["path", load, total]).ok()));
+    let nowhere = sandbox.run(&["path", load, total, "--edges", "blocks,closes"]).ok();
+    assert_eq!(told(&nowhere), "No path.");
+    expect![[r#"
+        1  acme/shop:src/cart.py#total
+        1  acme/shop:src/session.py#store"#]]
+    .assert_eq(&told(&sandbox.run(&["neighborhood", load, "--edges", "calls"]).ok()));
+    let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
+    assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
+    assert_eq!(near["left_out"].as_array().unwrap().len(), 1, "{near}");
+    sandbox.run(&["path", load, total, "--edges", "nothing"]).error(2);
+    sandbox.run(&["path", load, "acme/shop:src/none.py"]).error(1);
+}
+
+#[test]
 fn what_cannot_be_explained_is_said_in_one_sentence() {
     let (_shop, sandbox) = indexed();
     let cases: [&[&str]; 9] = [

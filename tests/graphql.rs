@@ -4,6 +4,7 @@ pub(crate) mod access;
 mod answers;
 mod chats;
 mod cost;
+mod explore;
 mod limits;
 mod order;
 mod repositories;

@@ -16,6 +16,7 @@ mod embedding;
 pub mod enrich;
 pub mod error;
 pub mod eval;
+pub mod explore;
 pub mod forget;
 mod links;
 pub mod llm;

@@ -13,6 +13,7 @@ mod conversation;
 mod cost;
 mod document;
 mod edge;
+mod explore;
 mod guard;
 mod issue;
 mod job;

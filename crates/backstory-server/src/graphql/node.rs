@@ -10,6 +10,7 @@ use super::{
     code::{Branch, CodeEntity, Commit, DesignNote, File, Tag},
     conversation::{Discussion, Note},
     edge::{self, EdgeConnection},
+    explore::{self, Neighborhood},
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
@@ -137,5 +138,16 @@ impl Links {
     ) -> Result<EdgeConnection> {
         let direction = direction.unwrap_or(EdgeDirection::Out);
         edge::page(ctx, &self.id, names.as_deref(), direction, first, after.as_deref()).await
+    }
+
+    /// The nodes around the node, over edges in either direction.
+    async fn neighborhood(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most edges between the node and another, 1 to 3.", default = 1)] depth: i32,
+        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Most nodes, 0 to 100.", default = 50)] first: Option<i32>,
+    ) -> Result<Neighborhood> {
+        explore::neighborhood(ctx, self.id.clone(), depth, edges, first).await
     }
 }

@@ -19,11 +19,12 @@ use super::{
     chat::{self, Chat},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
+    explore::{self, NodePath},
     issue::Issue,
     job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{AuditAction, JobStatus, SearchMode},
+    names::{AuditAction, EdgeName, JobStatus, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, Listed, MAX_PAGE},
     person::Person,
@@ -62,6 +63,18 @@ impl Query {
             return Err(page::invalid(format!("{} ids were given; at most {MAX_PAGE} are allowed", ids.len())).into());
         }
         async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await
+    }
+
+    /// The shortest path between two nodes, over edges in either direction.
+    async fn path(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Reference of the node where it starts.")] from: ID,
+        #[graphql(desc = "Reference of the node where it ends.")] to: ID,
+        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Most edges, 1 to 8.", default = 6)] max_length: i32,
+    ) -> Result<NodePath> {
+        explore::path(ctx, &from, &to, edges, max_length).await
     }
 
     /// A project; null if it has not been read.

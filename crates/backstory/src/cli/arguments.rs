@@ -1,6 +1,9 @@
 //! Arguments that several commands have.
 
-use backstory_engine::model::id::{InvalidId, NodeId, ThreadId};
+use backstory_engine::model::{
+    edge::Edge,
+    id::{InvalidId, NodeId, ThreadId},
+};
 use jiff::Timestamp;
 
 use crate::{
@@ -15,6 +18,26 @@ use crate::{
 pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     let name = text.trim().trim_start_matches('@');
     if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
+}
+
+/// A whole reference to any node.
+///
+/// # Errors
+/// What a reference looks like.
+pub(super) fn parse_node(text: &str) -> std::result::Result<NodeId, String> {
+    text.parse().map_err(|wrong: InvalidId| wrong.to_string())
+}
+
+/// The name of an edge: `merged-as`, `MERGED_AS`.
+///
+/// # Errors
+/// There is no such edge.
+pub(super) fn parse_edge(text: &str) -> std::result::Result<Edge, String> {
+    let name = text.trim().to_uppercase().replace('-', "_");
+    Edge::from_name(&name).ok_or_else(|| {
+        let names: Vec<String> = Edge::ALL.iter().map(|edge| edge.name().to_lowercase().replace('_', "-")).collect();
+        format!("there is no such edge; there are {}", names.join(", "))
+    })
 }
 
 /// A time, as people write it.
