@@ -3,7 +3,10 @@
 
 mod world;
 
-use std::{collections::BTreeMap, pin::Pin};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::Pin,
+};
 
 use backstory_engine::{
     Engine, MeasureLinks,
@@ -13,6 +16,7 @@ use backstory_engine::{
     code::{EntityRequest, HistoryRequest},
     context::{About, ContextRequest},
     eval::{EvaluationRequest, PairRequest},
+    explore::{NeighborhoodRequest, PathRequest},
     forget::AuditRequest,
     ledger::{Ledger, NewItem, Page, StoredItem},
     model::{
@@ -169,6 +173,10 @@ impl Requests {
         }
         let file = NodeId::file(project, "src/session.rs");
         let entity = NodeId::entity(project, "src/session.rs", "load_session");
+        for id in [file.clone(), entity.clone(), NodeId::Project(named.clone()), NodeId::person("alice")] {
+            self.add(NeighborhoodRequest { id: id.clone(), depth: 2, edges: BTreeSet::new(), limit: 50 });
+            self.add(PathRequest { from: file.clone(), to: id, edges: BTreeSet::new(), max_length: 4 });
+        }
         for id in [file, entity] {
             self.add(HistoryRequest { id: id.clone(), skip: 0, limit: 10 });
             let target = Target::Node(id);
@@ -345,7 +353,8 @@ async fn a_token_for_some_projects_shows_no_others() {
     let token = "a-token-for-two-of-five";
     let visibility = Visibility::of_projects(["acme/shop", "tools/api"]);
     let tokens = vec![Token { secret: SecretString::from(token), visibility }];
-    let access = Access { tokens, own: SecretString::from("of-the-data-directory-itself"), webhooks: false };
+    let own = SecretString::from("of-the-data-directory-itself");
+    let access = Access { tokens, own, webhooks: false, origins: Vec::new() };
     let engine = all.engine.clone();
     tokio::spawn(
         async move { serve(engine, listener, access, Limits::default(), std::future::pending()).await.unwrap() },
