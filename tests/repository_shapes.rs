@@ -361,7 +361,7 @@ async fn secrets_are_replaced_before_they_are_stored() {
     origin.write("config.py", format!("TOKEN = '{secret}'  # rotate\n")).commit("Rotate");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let shown = indexed.said().await;
-    let names = &shown.items[" identity ada@example.com"]["names"];
+    let names = &shown.items["acme/tool identity ada@example.com"]["names"];
     assert_eq!(names.as_array().unwrap().len(), 2, "{names}");
     let Indexed { data, engine } = indexed;
     drop(engine);

@@ -340,12 +340,7 @@ fn the_token_of_a_forge_that_repeats_it_is_stored_nowhere() {
     forge.discuss(&issue, "carol", &format!("It was sent as {TOKEN}, see below"));
     let sandbox = Sandbox::new(&forge);
     let mut seen = Seen(Vec::new());
-    for args in [
-        &["sync", "-vvv"][..],
-        &["show", &issue, "--json"],
-        &["search", "denied", "--json"],
-        &["show", &format!("acme/shop@{TOKEN}")],
-    ] {
+    for args in [&["sync", "-vvv"][..], &["show", &issue, "--json"], &["search", "denied", "--json"]] {
         let output = sandbox.run(args);
         seen.add(format!("{args:?}"), format!("{}\n{}", output.stdout, output.stderr));
     }

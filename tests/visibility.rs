@@ -228,7 +228,8 @@ fn context(about: About, project: Option<&str>) -> ContextRequest {
         path: None,
         mode: pack::Mode::All,
         format: pack::Format::Json,
-        tokens: 4000,
+        // All that is found has room: how much fits depends on the tokens of the present time.
+        tokens: 100_000,
         diffs: true,
         tests: true,
         snapshot: None,
