@@ -23,43 +23,45 @@ fn help_tells_what_there_is() {
         Usage: backstory [OPTIONS] <COMMAND>
 
         Commands:
-          up           Index the git repository around here and answer questions about it: the command to begin with
-          add          Index a git repository: its history, its code and who wrote which line
-          repos        List the git repositories that are indexed
-          remove       Forget a git repository, its clone and everything known from it
-          forget       Take something out of everything that is stored, for good
-          status       Show what is indexed and how fresh it is
-          init         Write a configuration, with comments
-          auth-test    Show whose token is used at each forge
-          doctor       Check the configuration, the forges, git, the repositories, the stores and the embedding model
-          sync         Read what is new at the forges and in the git repositories
-          sync-status  Show how far each project of a forge has been read, and the last syncs
-          jobs         List, start and cancel what 'backstory serve' does in the background
-          embed        Make the vectors that search by meaning needs, for every document that has none
-          list         List issues or merge requests, the one that changed last first
-          count        Count issues, merge requests, discussions or notes
-          show         Show an issue or merge request with its discussions and links, a single discussion, or a commit
-          search       Find issues, merge requests, discussions, commits and code by words and by meaning
-          why          Explain why code is as it is: the commit, merge request, discussion and issue behind it
-          ask          Answer a question, strictly from what was read, with the evidence
-          chat         Ask one question after the other, and keep what was said
-          verify       Prove again that every citation of a saved answer stands where it says
-          summarize    Summarise an issue or merge request with the configured language model
-          enrich       Have the configured language model classify commits and write design notes
-          context      Gather what an agent must know about a question or a piece of code, in a budget of tokens
-          history      Show what happened to a file or code entity, under all its names, the newest change first
-          entity       Show a function, type or other code entity: where it is, who changed it, what uses it
-          eval         Measure how well search answers questions whose answers are known
-          stats        Show how much there is of everything, and how much of it search by meaning covers
-          snapshots    List, pin and compare the states of the index that context packs were made from
-          check        Check that everything that is stored is sound and agrees
-          rebuild      Make the graph, the index or both anew from what is stored, without a network
-          backup       Write a copy of the ledger to a file, also while a server runs
-          restore      Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
-          serve        Answer over HTTP: the GraphQL API, and other backstory commands for the same data
-          health       Say whether the server of the data directory can answer questions
-          schema       Print the schema of the GraphQL API, in SDL
-          help         Print this message or the help of the given subcommand(s)
+          up            Index the git repository around here and answer questions about it: the command to begin with
+          add           Index a git repository: its history, its code and who wrote which line
+          repos         List the git repositories that are indexed
+          remove        Forget a git repository, its clone and everything known from it
+          forget        Take something out of everything that is stored, for good
+          status        Show what is indexed and how fresh it is
+          init          Write a configuration, with comments
+          auth-test     Show whose token is used at each forge
+          doctor        Check the configuration, the forges, git, the repositories, the stores and the embedding model
+          sync          Read what is new at the forges and in the git repositories
+          sync-status   Show how far each project of a forge has been read, and the last syncs
+          jobs          List, start and cancel what 'backstory serve' does in the background
+          embed         Make the vectors that search by meaning needs, for every document that has none
+          list          List issues or merge requests, the one that changed last first
+          count         Count issues, merge requests, discussions or notes
+          show          Show an issue or merge request with its discussions and links, a single discussion, or a commit
+          search        Find issues, merge requests, discussions, commits and code by words and by meaning
+          why           Explain why code is as it is: the commit, merge request, discussion and issue behind it
+          ask           Answer a question, strictly from what was read, with the evidence
+          chat          Ask one question after the other, and keep what was said
+          verify        Prove again that every citation of a saved answer stands where it says
+          summarize     Summarise an issue or merge request with the configured language model
+          enrich        Have the configured language model classify commits and write design notes
+          context       Gather what an agent must know about a question or a piece of code, in a budget of tokens
+          history       Show what happened to a file or code entity, under all its names, the newest change first
+          entity        Show a function, type or other code entity: where it is, who changed it, what uses it
+          neighborhood  Show the nodes around one in the graph
+          path          Show the shortest path between two nodes of the graph
+          eval          Measure how well search answers questions whose answers are known
+          stats         Show how much there is of everything, and how much of it search by meaning covers
+          snapshots     List, pin and compare the states of the index that context packs were made from
+          check         Check that everything that is stored is sound and agrees
+          rebuild       Make the graph, the index or both anew from what is stored, without a network
+          backup        Write a copy of the ledger to a file, also while a server runs
+          restore       Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
+          serve         Answer over HTTP: the GraphQL API, and other backstory commands for the same data
+          health        Say whether the server of the data directory can answer questions
+          schema        Print the schema of the GraphQL API, in SDL, or the JSON Schema of a use case
+          help          Print this message or the help of the given subcommand(s)
 
         Options:
               --config <FILE>   Configuration file [default: ./backstory.toml, then $XDG_CONFIG_HOME/backstory/config.toml]

@@ -165,7 +165,7 @@ fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
             error(&sandbox.run(&["why", what]), 1),
             format!(
                 "there is no file src/cart.py in acme/shop at {head}; it was removed by {sha} (Sell nothing any more, \
-                 2024-01-01), which 'backstory why acme/shop@{sha}' explains"
+                 2024-01-01); 'backstory why acme/shop@{sha}' explains that commit"
             )
         );
     }

@@ -379,7 +379,7 @@ fn tokens_do_not_stand_in_the_file_and_are_not_repeated() {
           |
         2 | token
           | ^^^^^
-        unknown field `token`, expected one of `listen`, `token_env`, `tokens`; did you mean `token_env`?
+        unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`; did you mean `token_env`?
     "#]]
     .assert_eq(&sandbox.run(&["stats"]).stderr);
     check_changed(

@@ -263,9 +263,16 @@ fn normalize(value: &mut Value) {
             }
         }
         Value::Array(values) => values.iter_mut().for_each(normalize),
-        Value::String(text) => *text = without_present(text),
+        Value::String(text) => *text = without_count(&without_present(text)),
         _ => {}
     }
+}
+
+/// A printed pack without its number of tokens, which counts those of the time that it tells.
+fn without_count(text: &str) -> String {
+    const COUNT: &str = "\"token_count\":";
+    let Some((before, after)) = text.split_once(COUNT) else { return text.to_owned() };
+    format!("{before}{COUNT}{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// A text without times of the present: a printed pack says when its state was reached. What the projects say is of 2024.

@@ -286,7 +286,6 @@ async fn lists_can_be_narrowed() {
         ("{ author: \"carol\" }", vec!["acme/shop#4", "acme/shop#5", "acme/shop#6"]),
         ("{ label: \"security\" }", vec!["acme/shop#1", "acme/shop#4"]),
         ("{ label: \"security\", state: OPENED, author: \"@carol\" }", vec!["acme/shop#4"]),
-        ("{ project: \"acme/web\" }", vec![]),
     ] {
         let query = format!(
             "{{ issues(filter: {filter}) {{ totalCount nodes {{ id }} }}

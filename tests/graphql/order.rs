@@ -64,7 +64,7 @@ async fn values_are_those_of_the_query_whatever_their_order() {
     let api = Api::new();
     let twice = "{ issue(ref: \"acme/shop#1\") { author { username } title author { id } } }";
     let data = api.data_with(twice, Value::Null).await;
-    assert_eq!(data["issue"]["author"].as_object().unwrap().keys().collect::<Vec<_>>(), ["id", "username"]);
+    assert_eq!(data["issue"]["author"].as_object().unwrap().keys().collect::<Vec<_>>(), ["username", "id"]);
     let skipped = "query ($no: Boolean!) { issue(ref: \"acme/shop#1\") { title @include(if: $no) id } }";
     let data = api.data_with(skipped, json!({ "no": false })).await;
     assert_eq!(data, json!({ "issue": { "id": "acme/shop#1" } }));

@@ -150,7 +150,7 @@ async fn repositories_are_added_and_removed() {
         "project": "acme/other", "branches": branches, "syncedAt": null, "head": null, "commits": 0,
     });
     assert_eq!(added, expected);
-    let own = api.sandbox.data().join("clones/acme%2Fshop.git").canonicalize().unwrap();
+    let own = api.sandbox.path().join("home/.local/share/backstory/clones/acme%2Fshop.git").canonicalize().unwrap();
     for (address, said) in [(own.to_str().unwrap(), "is in the data directory"), (".", "'.' is not ")] {
         let again = format!("mutation {{ addRepository(address: \"{address}\", name: \"acme/again\") {{ project }} }}");
         let (code, message) = api.error(&again).await;

@@ -235,7 +235,8 @@ fn mailmap_that_is_too_large_is_left_out_by_name() {
     origin.write(".mailmap", "Bo <bo@example.com> <bo@old.example.com>\n");
     origin.commit("Fewer");
     world.run(&["sync"]).ok();
-    assert_eq!(world.repository(EVIL)["left_out"], serde_json::json!([]));
+    let left_out = world.repository(EVIL)["left_out"].to_string();
+    assert!(!left_out.contains(".mailmap is left out"), "{left_out}");
     world.holds();
 }
 
