@@ -1,6 +1,6 @@
 //! What is asked of one project is answered, or refused, as if it were alone, whatever else is indexed.
 
-use backstory_engine::{ask::AskRequest, ledger::Branches, model::filter::Filter, read::CoverageRequest};
+use backstory_engine::{ask::AskRequest, ledger::Branches, model::filter::Filter, status::CoverageRequest};
 
 use crate::support::{Fixture, Indexed, PROJECT};
 

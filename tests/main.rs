@@ -45,6 +45,7 @@ mod soak;
 mod store_graph;
 mod store_index;
 mod store_ledger;
+mod structure;
 mod support;
 mod sync;
 mod trace;

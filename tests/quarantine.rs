@@ -16,9 +16,9 @@ use backstory_engine::{
     error::Error,
     ledger::{Ledger, NewItem, Page},
     model::entity::ItemKind,
-    read::SyncStatusRequest,
     settings::{Forge as ForgeSettings, ForgeKind, Settings},
     sources::forge,
+    status::SyncStatusRequest,
     task::TaskStatus,
 };
 use jiff::Timestamp;

@@ -14,7 +14,7 @@ use backstory_engine::{
     Engine,
     ask::{AskRequest, VerifyRequest},
     model::{entity::Item, id::ThreadKind},
-    read::ThreadFilter,
+    threads::ThreadFilter,
 };
 use serde_json::Value;
 

@@ -4,11 +4,11 @@ use backstory_engine::{
     EmbedRequest, Scope,
     error::{ErrorKind, Result},
     ledger::{Branches, Ledger, Snapshot, SnapshotStats, SnapshotStatus},
-    read::CoverageRequest,
     snapshot::{
         CompareSnapshots, Comparison, GetSnapshot, ListSnapshots, MAX_COMPARED, PinSnapshot, PruneSnapshots,
         SnapshotReport,
     },
+    status::CoverageRequest,
 };
 use expect_test::expect;
 

@@ -27,18 +27,18 @@ use backstory_engine::{
         pack,
         visibility::Visibility,
     },
-    read::{CoverageRequest, ListThreads, SyncStatusRequest, ThreadFilter},
     repository::{CentralFilesRequest, ListRepositories},
     search::{Mode, SearchRequest},
     show::ShowRequest,
     snapshot::{CompareSnapshots, GetSnapshot, ListSnapshots},
     stats::StatsRequest,
+    status::{CoverageRequest, SyncStatusRequest},
     summary::SummarizeRequest,
-    task::{GetTask, ListTasks},
+    threads::{ListThreads, ThreadFilter},
     trace::{Target, TraceRequest},
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
-    worker::ListJobs,
+    worker::{GetTask, ListJobs, ListTasks},
 };
 use backstory_server::{Access, Limits, Token, serve};
 use secrecy::SecretString;

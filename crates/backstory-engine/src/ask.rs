@@ -4,16 +4,13 @@
 //! A question is searched for ([`search`](crate::search)). The six best result groups are read whole from ledger and
 //! clones and cut into sentences, comments and blocks of code (`stories`), with the definitions of what the question is
 //! about (`definition`). `evidence` judges whether that can answer at all, `select` picks the quotes. With a language
-//! model, `written` gives it numbered passages and keeps the sentences that `support` finds in what they cite. `verify`
+//! model, `written` gives it numbered passages and keeps the sentences that [`support`](crate::support) finds in what they cite. `verify`
 //! proves citations again. The decisions behind it are 0016 and 0020 in `docs/decisions`.
 
 mod definition;
-pub(crate) mod document;
 pub mod evidence;
 mod select;
-pub(crate) mod standing;
 mod stories;
-pub(crate) mod support;
 mod verify;
 pub(crate) mod written;
 
@@ -32,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::{
+    decision_status::decision_status,
     error::{Error, Result},
     read::existing_nodes,
     resources::Resources,
@@ -41,7 +39,6 @@ use crate::{
 use definition::definitions_asked;
 use evidence::{Asked, Candidate, QuestionWord, Verdict};
 use select::{MAX_QUOTES, Scored, choose, score_sentences};
-use standing::decision_status;
 use stories::{Story, load_stories};
 use written::generate_answer;
 

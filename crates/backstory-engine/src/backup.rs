@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    resources::LEDGER,
-    resources::Resources,
+    resources::{LEDGER, Resources, blocking},
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -68,15 +67,14 @@ impl UseCase for BackupRequest {
 pub(crate) async fn backup(resources: &Resources) -> Result<Backup> {
     let (ledger, directory) = (resources.ledger().clone(), resources.shared.data_dir.join(DIRECTORY));
     let path = directory.join(format!("ledger-{}.sqlite", Timestamp::now().as_millisecond()));
-    resources
-        .blocking(move |_| {
-            fs::create_dir_all(&directory).map_err(unusable(&directory))?;
-            let ledger_seq = ledger.last_seq()?;
-            ledger.backup(&path)?;
-            let bytes = fs::metadata(&path).map_err(unusable(&path))?.len();
-            Ok(Backup { path, bytes, ledger_seq })
-        })
-        .await
+    blocking(move || {
+        fs::create_dir_all(&directory).map_err(unusable(&directory))?;
+        let ledger_seq = ledger.last_seq()?;
+        ledger.backup(&path)?;
+        let bytes = fs::metadata(&path).map_err(unusable(&path))?.len();
+        Ok(Backup { path, bytes, ledger_seq })
+    })
+    .await
 }
 
 /// A ledger that was put in place of another.

@@ -10,19 +10,22 @@ use backstory_model::{
     question::Question,
     time::day,
 };
-pub use backstory_store::ledger::{Chat, Role};
 use backstory_store::ledger::{Message as StoredMessage, NewMessage};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ask::{AskRequest, StatementSender, ask_streaming, document::document_of_commit},
+    ask::{AskRequest, StatementSender, ask_streaming},
+    catalog::check_project,
+    citations::document_of_commit,
     error::{Error, ErrorKind, Result},
     resources::Resources,
-    search::{MAX_QUERY, check_project},
+    search::MAX_QUERY,
     trace::{LineOrigin, Target, TraceRequest, trace_origin},
     use_case::{Scope, UseCase, Weight},
 };
+
+pub use backstory_store::ledger::{Chat, Role};
 
 /// Most conversations that are kept.
 pub const MAX_CHATS: u64 = 10_000;
@@ -165,7 +168,7 @@ impl TryFrom<StoredMessage> for Message {
 ///
 /// # Errors
 /// The project is not known, or there are [`MAX_CHATS`] already.
-pub(crate) async fn create_chat(resources: &Resources, project: Option<String>) -> Result<Chat> {
+async fn create_chat(resources: &Resources, project: Option<String>) -> Result<Chat> {
     check_project(resources, project.as_deref()).await?;
     let now = Timestamp::now();
     let chat = resources
@@ -186,7 +189,7 @@ pub(crate) async fn create_chat(resources: &Resources, project: Option<String>) 
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub(crate) async fn list_chats(resources: &Resources, limit: usize) -> Result<Vec<Chat>> {
+async fn list_chats(resources: &Resources, limit: usize) -> Result<Vec<Chat>> {
     resources.with_ledger(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
 }
 
@@ -211,7 +214,7 @@ pub(crate) async fn list_messages(resources: &Resources, chat: i64, after: u64, 
 ///
 /// # Errors
 /// The ledger cannot be written.
-pub(crate) async fn remove_chat(resources: &Resources, id: i64) -> Result<bool> {
+async fn remove_chat(resources: &Resources, id: i64) -> Result<bool> {
     resources.with_ledger(move |ledger| ledger.remove_chat(id)).await
 }
 

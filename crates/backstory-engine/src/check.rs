@@ -14,19 +14,20 @@ use backstory_store::{
     graph::queries::CHECKS,
     ledger::{Ledger, Quarantined, StoredBlame},
 };
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    enrich::projection::{refresh_written, wrong_written},
     error::Result,
-    links::{infer_links, refresh_links},
-    project::{catch_up, documents_of},
-    read::{ledger_key, list_projects, sync_status},
-    records::parse_item,
-    repository::{check_clones, repository_record},
-    resources::Resources,
+    generated::projection::wrong_written,
+    links::infer_links,
+    projection::{documents_of, graph_digest},
+    read::{ledger_key, list_projects},
+    records::{parse_item, repository_record},
+    refresh::{catch_up, refresh_links, refresh_written},
+    repository::check_clones,
+    resources::{Resources, blocking},
     stats::collect_stats,
+    status::sync_status,
     use_case::{UseCase, Weight},
 };
 
@@ -119,7 +120,7 @@ struct Expected {
 ///
 /// # Errors
 /// A store cannot be read at all.
-pub(crate) async fn check_stores(resources: &Resources) -> Result<CheckReport> {
+async fn check_stores(resources: &Resources) -> Result<CheckReport> {
     let mut report = check_all(&resources.with_full_visibility()).await?;
     if resources.hides_anything().await? {
         // Problems name things that this must not.
@@ -174,15 +175,6 @@ async fn check_all(resources: &Resources) -> Result<CheckReport> {
     let (digest, quads) = graph_digest(resources).await?;
     let ok = findings.iter().all(|finding| finding.problems.is_empty());
     Ok(CheckReport { ok, findings, digest, quads })
-}
-
-/// The graph's canonical digest, and how many statements it covers.
-///
-/// # Errors
-/// The graph cannot be read.
-pub(crate) async fn graph_digest(resources: &Resources) -> Result<(String, u64)> {
-    let graph = resources.graph();
-    resources.blocking(move |_| Ok(graph.digest()?)).await
 }
 
 async fn load_expected(resources: &Resources) -> Result<Expected> {
@@ -356,7 +348,7 @@ fn files_without_blame_at(
 async fn unfounded_links(resources: &Resources) -> Result<Vec<String>> {
     let graph = resources.graph();
     let found = infer_links(resources, &graph).await?;
-    let kept = resources.blocking(move |_| Ok(graph.all_inferred()?)).await?;
+    let kept = blocking(move || Ok(graph.all_inferred()?)).await?;
     let missing = found.iter().filter(|link| !kept.contains(link)).map(|link| (link, "is missing or out of date"));
     let wrong = kept.iter().filter(|link| !found.contains(link)).map(|link| (link, "follows from nothing"));
     Ok(missing.chain(wrong).map(|(link, what)| format!("{} → {} {what}", link.from, link.to)).collect())

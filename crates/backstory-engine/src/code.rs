@@ -19,14 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, Result},
+    introduction::merge_requests_introducing,
     read::not_found,
-    records::parse_item,
-    repository::commit_record,
-    resources::Resources,
-    trace::{
-        chain::merge_requests_introducing,
-        target::{lineage_at, resolve_place},
-    },
+    records::{commit_record, parse_item},
+    resources::{Resources, blocking},
+    trace::target::{lineage_at, resolve_place},
     use_case::{UseCase, Weight},
 };
 
@@ -203,7 +200,7 @@ pub struct Neighbors {
 ///
 /// # Errors
 /// Nothing is known of it, or a store failed.
-pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
+async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
     let HistoryRequest { id, skip, limit } = request;
     if limit > MAX_CHANGES {
         return Err(Error::invalid(format!("{limit} changes were asked for; at most {MAX_CHANGES} are told at once")));
@@ -291,7 +288,7 @@ async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Ve
 /// What a node was called before.
 async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
     let (graph, id) = (resources.graph(), id.clone());
-    let ends = resources.blocking(move |_| Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
+    let ends = blocking(move || Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
     Ok(ends.into_iter().map(|end| end.other).collect())
 }
 
@@ -330,7 +327,7 @@ async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
 ///
 /// # Errors
 /// There is none, or a store cannot be read.
-pub(crate) async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<Vec<EntityDetails>> {
+async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<Vec<EntityDetails>> {
     let EntityRequest { name, project, limit } = request;
     let ids = match name.parse::<NodeId>() {
         Ok(id @ NodeId::Entity { .. }) => vec![id],

@@ -8,9 +8,10 @@
 
 mod changes;
 mod code;
+mod conditions;
 mod evidence;
+pub(crate) mod gather;
 mod items;
-mod narrow;
 mod notes;
 pub(crate) mod prove;
 mod retrieved;
@@ -24,10 +25,12 @@ use backstory_model::{
     pack::{ContextPack, Format, MAX_TOKENS, MIN_TOKENS, Manifest, Metadata, Mode, clip, fit, render},
     score::Profile,
 };
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    resources::Resources,
+    resources::{Resources, blocking},
     search::{MAX_LIMIT, MAX_QUERY, check_filter, check_names},
     settings::Ranking,
     snapshot::{State, find_snapshot, load_state},
@@ -37,13 +40,10 @@ use crate::{
 };
 use changes::important_diffs;
 use code::{code_context, related_tests};
-use evidence::gather_evidence;
+use gather::gather_evidence;
 use items::records_of;
 use notes::model_notes;
 use retrieved::retrieved;
-
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 pub use prove::{Proof, Source};
 
@@ -154,7 +154,7 @@ async fn build_contents(resources: &Resources, request: &ContextRequest) -> Resu
             pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
         }
         let budget = request.tokens;
-        return resources.blocking(move |_| Ok(fit(pack, budget, &tokens::count))).await;
+        return blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
     }
 }
 

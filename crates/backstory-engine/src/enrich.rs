@@ -2,8 +2,8 @@
 //! request.
 //!
 //! Its text is checked, stored in the ledger with model, prompt version and input hash, and kept apart from what rules
-//! found. So is a failure, so that the same is not asked again. From the ledger it goes into the graph (`projection`),
-//! where each item has a named graph of its own for it. Notes about an issue or merge request that has changed since
+//! found. So is a failure, so that the same is not asked again. From the ledger it goes into the graph
+//! ([`generated`](crate::generated)), where each item has a named graph of its own for it. Notes about an issue or merge request that has changed since
 //! are shown as outdated and are neither in the graph nor in context packs. They are deleted with their item.
 //!
 //! The schedule is `pending`: whatever has no row for this model, prompt and input, the newest first. So a run can stop
@@ -11,10 +11,7 @@
 //! [`summary`](crate::summary).
 
 mod classification;
-mod design_notes;
-pub(crate) mod kept;
 mod pending;
-pub(crate) mod projection;
 
 use std::{
     collections::BTreeSet,
@@ -29,26 +26,23 @@ use backstory_model::{
 use backstory_store::ledger::Written;
 use futures::{StreamExt as _, future::ready, stream};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{
-    ask::written::try_complete,
+    catalog::known_projects,
+    completion::{configured_model, try_complete},
     error::{Error, Result},
+    generated::design_notes::{self, ThreadInput, thread_input},
     llm::{ChatModel, Prompt},
     provider::ProviderError,
+    refresh::refresh_written,
     resources::Resources,
-    summary::configured_model,
-    sync::known_projects,
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
 use classification::{CommitInput, commit_input};
-use design_notes::{ThreadInput, thread_input};
 use pending::{Pending, list_pending};
-use projection::refresh_written;
-
-pub use kept::{CommitClassification, ThreadNotes};
 
 /// Items that a model is asked about at once.
 const CONCURRENT: usize = 4;
@@ -161,7 +155,7 @@ enum Ended {
 ///
 /// # Errors
 /// No language model is configured, a project is not known, or it is being done already.
-pub(crate) async fn start_enrich(resources: &Resources, request: EnrichRequest) -> Result<Task> {
+async fn start_enrich(resources: &Resources, request: EnrichRequest) -> Result<Task> {
     configured_model(resources)?;
     projects_to_enrich(resources, &request).await?;
     resources.start_task(TaskKind::Enrich, false, |resources, reporter| async move {
@@ -176,11 +170,7 @@ pub(crate) async fn start_enrich(resources: &Resources, request: EnrichRequest) 
 /// # Errors
 /// No language model is configured, a project is not known, the model cannot be reached or refuses, or a store
 /// failed. What was written before is kept.
-pub(crate) async fn enrich(
-    resources: &Resources,
-    request: &EnrichRequest,
-    reporter: &Reporter,
-) -> Result<EnrichReport> {
+async fn enrich(resources: &Resources, request: &EnrichRequest, reporter: &Reporter) -> Result<EnrichReport> {
     let model = configured_model(resources)?;
     let projects = projects_to_enrich(resources, request).await?;
     let (name, what) = (model.name(), request.what);
@@ -288,7 +278,7 @@ async fn projects_to_enrich(resources: &Resources, request: &EnrichRequest) -> R
     }
     for project in &request.projects {
         if !known.contains(project) {
-            return Err(crate::sync::unknown_project(project, &known));
+            return Err(crate::catalog::unknown_project(project, &known));
         }
     }
     Ok(request.projects.iter().cloned().collect())
@@ -301,30 +291,4 @@ fn told(refused: &str) -> String {
     } else {
         format!("\n\nYour last answer was refused: {refused}. Answer again, with one JSON object and nothing else.")
     }
-}
-
-/// The JSON object in an answer, whatever stands around it.
-///
-/// # Errors
-/// There is none of that shape.
-fn object<T: DeserializeOwned>(answer: &str) -> std::result::Result<T, String> {
-    let none = || "it has no JSON object".to_owned();
-    let (start, end) = answer.find('{').zip(answer.rfind('}')).filter(|(start, end)| start < end).ok_or_else(none)?;
-    let value: Value = serde_json::from_str(&answer[start..=end]).map_err(|_| none())?;
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
-
-/// A text in which nothing can look like the line that ends it.
-fn fenced(text: &str) -> String {
-    text.replace("<<<", "< < <").replace(">>>", "> > >")
-}
-
-/// The first bytes of a text.
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(most)]) }
-}
-
-/// A share in hundredths: more would pretend to know more.
-pub(crate) fn hundredths(share: f32) -> f32 {
-    (share * 100.0).round() / 100.0
 }

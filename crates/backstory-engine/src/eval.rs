@@ -17,24 +17,23 @@ use backstory_model::{
     eval::{Answer, IndexState, MAX_EXPECTED, Question, RankedResult, Retriever, Source, TOP},
     filter::Filter,
     score::Profile,
-    text::echo,
 };
 use serde::{Deserialize, Serialize};
 
-pub use self::pairs::PairRequest;
-use self::ranked::Found;
 use crate::{
     ask::{AskRequest, ask},
+    catalog::project_of_questions,
     error::{Error, Result},
-    read::index_coverage,
     resources::Resources,
     search::{MAX_LIMIT, Mode},
-    sync::known_projects,
+    status::index_coverage,
     use_case::{UseCase, Weight},
 };
 use linked::retrieve_by_links;
-use ranked::retrieve_by_search;
+use ranked::{Found, retrieve_by_search};
 use sources::{find_sources, missing_sources};
+
+pub use self::pairs::PairRequest;
 
 /// Most questions that are asked at once.
 pub const MAX_ASKED: usize = 20;
@@ -97,7 +96,7 @@ impl UseCase for EvaluationRequest {
 ///
 /// # Errors
 /// A question or the project is wrong, or a store failed.
-pub(crate) async fn evaluate(resources: &Resources, request: EvaluationRequest) -> Result<Evaluation> {
+async fn evaluate(resources: &Resources, request: EvaluationRequest) -> Result<Evaluation> {
     check(&request)?;
     let project = project_of_questions(resources, request.project.as_deref()).await?;
     let mut warnings = BTreeSet::new();
@@ -143,23 +142,6 @@ async fn refuses(resources: &Resources, project: &str, question: &str) -> Result
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
     Ok(!ask(resources, request).await?.answered)
-}
-
-/// The project that is named, or the only one.
-pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&str>) -> Result<String> {
-    let known = known_projects(resources).await?;
-    let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    match named {
-        Some(named) if known.contains(named) => Ok(named.to_owned()),
-        Some(named) => {
-            Err(Error::invalid(format!("{} is not known", echo(named))).with_hint(format!("known projects: {}", all())))
-        }
-        None if known.len() == 1 => Ok(all()),
-        None if known.is_empty() => Err(Error::invalid("there is no project to ask about")
-            .with_hint("configure one, or 'backstory add' a repository")),
-        None => Err(Error::invalid("the questions name no project")
-            .with_hint(format!("say which one they are about: {}", all()))),
-    }
 }
 
 fn index_state(resources: &Resources) -> IndexState {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, ErrorKind, Result},
     read::resolve_id,
-    resources::Resources,
+    resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
 
@@ -132,72 +132,70 @@ pub struct PathAnswer {
 ///
 /// # Errors
 /// Nothing is known of the node, a bound is exceeded, or the graph cannot be read.
-pub(crate) async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) -> Result<Neighborhood> {
+async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) -> Result<Neighborhood> {
     check_bound("the depth", request.depth, MAX_DEPTH)?;
     if request.limit > MAX_NEIGHBORS {
         return Err(Error::invalid(format!("{} nodes were asked for; at most {MAX_NEIGHBORS}", request.limit)));
     }
     let id = resolve_id(resources, request.id).await?;
     let graph = resources.graph();
-    resources
-        .blocking(move |_| {
-            let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
-            walk.check_known(&id)?;
-            let mut distances = BTreeMap::from([(id.clone(), 0)]);
-            let mut frontier = BTreeSet::from([id.clone()]);
-            let mut omitted = 0;
-            for distance in 1..=request.depth {
-                let mut reached = walk.expand(&frontier)?;
-                reached.retain(|node| !distances.contains_key(node));
-                let room = (request.limit + 1).saturating_sub(distances.len());
-                omitted += reached.len().saturating_sub(room);
-                frontier = reached.into_iter().take(room).collect();
-                distances.extend(frontier.iter().map(|node| (node.clone(), distance)));
-            }
-            if omitted > 0 {
-                walk.left_out.push(format!("at least {omitted} more nodes; the limit is {}", request.limit));
-            }
-            let is_kept = |edge: &GraphEdge| distances.contains_key(&edge.from) && distances.contains_key(&edge.to);
-            let edges = walk.edges.iter().filter(|edge| is_kept(edge)).cloned().collect();
-            distances.remove(&id);
-            let mut neighbors: Vec<Neighbor> =
-                distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
-            // By id already.
-            neighbors.sort_by_key(|neighbor| neighbor.distance);
-            Ok(Neighborhood { neighbors, edges, left_out: walk.left_out })
-        })
-        .await
+    blocking(move || {
+        let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
+        walk.check_known(&id)?;
+        let mut distances = BTreeMap::from([(id.clone(), 0)]);
+        let mut frontier = BTreeSet::from([id.clone()]);
+        let mut omitted = 0;
+        for distance in 1..=request.depth {
+            let mut reached = walk.expand(&frontier)?;
+            reached.retain(|node| !distances.contains_key(node));
+            let room = (request.limit + 1).saturating_sub(distances.len());
+            omitted += reached.len().saturating_sub(room);
+            frontier = reached.into_iter().take(room).collect();
+            distances.extend(frontier.iter().map(|node| (node.clone(), distance)));
+        }
+        if omitted > 0 {
+            walk.left_out.push(format!("at least {omitted} more nodes; the limit is {}", request.limit));
+        }
+        let is_kept = |edge: &GraphEdge| distances.contains_key(&edge.from) && distances.contains_key(&edge.to);
+        let edges = walk.edges.iter().filter(|edge| is_kept(edge)).cloned().collect();
+        distances.remove(&id);
+        let mut neighbors: Vec<Neighbor> =
+            distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
+        // By id already.
+        neighbors.sort_by_key(|neighbor| neighbor.distance);
+        Ok(Neighborhood { neighbors, edges, left_out: walk.left_out })
+    })
+    .await
 }
 
 /// Finds the shortest path between two nodes. Walks from both ends, on the side with fewer nodes first, until they meet.
 ///
 /// # Errors
 /// Nothing is known of a node, a bound is exceeded, or the graph cannot be read.
-pub(crate) async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAnswer> {
+async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAnswer> {
     check_bound("the length of a path", request.max_length, MAX_LENGTH)?;
     let from = resolve_id(resources, request.from).await?;
     let to = resolve_id(resources, request.to).await?;
     let graph = resources.graph();
-    resources
-        .blocking(move |_| {
-            let mut walk = Walk::new(&graph, request.edges, usize::MAX);
-            walk.check_known(&from)?;
-            walk.check_known(&to)?;
-            let (mut near, mut far) = (Side::new(&from), Side::new(&to));
-            let mut length = 0;
-            while !near.meets(&far) && length < request.max_length {
-                let side = if near.frontier.len() <= far.frontier.len() { &mut near } else { &mut far };
-                if side.frontier.is_empty() {
-                    break;
-                }
-                side.advance(&mut walk)?;
-                length += 1;
+    blocking(move || {
+        let mut walk = Walk::new(&graph, request.edges, usize::MAX);
+        walk.check_known(&from)?;
+        walk.check_known(&to)?;
+        let (mut near, mut far) = (Side::new(&from), Side::new(&to));
+        let mut length = 0;
+        while !near.meets(&far) && length < request.max_length {
+            let side = if near.frontier.len() <= far.frontier.len() { &mut near } else { &mut far };
+            if side.frontier.is_empty() {
+                break;
             }
-            let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
-            let edges = nodes.windows(2).filter_map(|ends| walk.edge_between(&ends[0], &ends[1])).collect();
-            Ok(PathAnswer { nodes, edges, left_out: walk.left_out })
-        })
-        .await
+            side.advance(&mut walk)?;
+            length += 1;
+        }
+        let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
+        let edges = nodes.windows(2).filter_map(|ends| walk.edge_between(&ends[0], &ends[1])).collect();
+        Ok(PathAnswer { nodes, edges, left_out: walk.left_out })
+    })
+    .await
 }
 
 fn check_bound(what: &str, given: usize, most: usize) -> Result<()> {

@@ -29,25 +29,23 @@ use serde_json::{Value, json};
 use crate::{
     confidential::clear_mention_index,
     error::{Error, ErrorKind, Result},
-    project::{catch_up, reindex_files},
-    rebuild::rewrite_projections,
+    projection::reindex_files,
+    read::clear_discussion_cache,
     records::{clear_origin_cache, reference_syntax},
+    refresh::{catch_up, rewrite_projections},
     repository::{
         add::drop_clone,
         lock_repositories,
         people::{link_people, rebuild_identities},
     },
-    resources::Resources,
+    resources::{Resources, blocking},
     snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
-    trace::remembered::clear_discussion_cache,
     use_case::{Scope, UseCase},
 };
 use person::{check_person, forget_person};
 use subject::{Target, TextProbes, texts_of};
 use verify::{Verification, verify_forgotten};
-
-pub(crate) use subject::{each_string, json_of};
 
 /// Longest reason, in characters.
 pub const MAX_REASON: usize = 500;
@@ -121,7 +119,7 @@ impl UseCase for AuditRequest {
 ///
 /// # Errors
 /// The reference names nothing that is known, or a project that the configuration names; or something is at work.
-pub(crate) async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
+async fn start_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<Task> {
     let reason = checked(reason)?;
     let target = resolve_target(resources, reference).await?;
     let target = check_target(resources, target).await?;
@@ -138,7 +136,7 @@ pub(crate) async fn start_forget(resources: &Resources, reference: &str, reason:
 ///
 /// # Errors
 /// It is not on the list.
-pub(crate) async fn undo_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
+async fn undo_forget(resources: &Resources, reference: &str, reason: Option<String>) -> Result<AuditEntry> {
     let reason = checked(reason)?;
     let target = resolve_target(resources, reference).await?;
     let is_person = matches!(target, Target::Person(_));
@@ -166,7 +164,7 @@ pub(crate) async fn undo_forget(resources: &Resources, reference: &str, reason: 
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub(crate) async fn list_audit(
+async fn list_audit(
     resources: &Resources,
     action: Option<AuditAction>,
     before: Option<i64>,
@@ -235,7 +233,7 @@ async fn forgotten_before(resources: &Resources, subject: &Subject, reason: Opti
 /// Statements of the graph and documents of the index.
 async fn store_sizes(resources: &Resources) -> Result<(u64, u64)> {
     let graph = resources.graph();
-    let statements = resources.blocking(move |_| Ok(graph.len()? as u64)).await?;
+    let statements = blocking(move || Ok(graph.len()? as u64)).await?;
     Ok((statements, resources.index().coverage().documents))
 }
 

@@ -6,11 +6,16 @@
 
 pub mod ask;
 pub mod backup;
+mod catalog;
 pub mod chat;
 pub mod check;
+mod citations;
+mod clones;
 pub mod code;
+mod completion;
 pub mod confidential;
 pub mod context;
+mod decision_status;
 pub mod embed;
 mod embedding;
 pub mod enrich;
@@ -18,16 +23,21 @@ pub mod error;
 pub mod eval;
 pub mod explore;
 pub mod forget;
+pub mod generated;
+mod generation;
+mod introduction;
 mod links;
 pub mod llm;
-mod mend;
 mod open;
-mod project;
+mod payload;
+mod projection;
 pub mod provider;
 pub mod quarantine;
 pub mod read;
 mod rebuild;
 mod records;
+mod refresh;
+mod repair;
 pub mod repository;
 pub mod rerank;
 pub mod resources;
@@ -35,14 +45,19 @@ pub mod search;
 pub mod settings;
 pub mod show;
 pub mod snapshot;
+mod state;
 pub mod stats;
+pub mod status;
 pub mod summary;
+mod support;
 mod sync;
 pub mod task;
+pub mod threads;
 pub mod tokens;
 pub mod trace;
 pub mod use_case;
 pub mod use_cases;
+mod vectors;
 pub mod vitals;
 pub mod worker;
 
@@ -70,6 +85,23 @@ use futures::future::BoxFuture;
 use reqwest::header::HeaderMap;
 use tokio::sync::watch;
 
+use ask::StatementSender;
+use chat::{Message, SendMessage};
+use context::{ContextRequest, Proof};
+use embed::Embedder;
+use error::Result;
+use generated::{CommitClassification, ThreadNotes};
+use resources::Resources;
+use search::{SearchRequest, SearchResponse};
+use settings::{ForgeKind, Settings};
+use snapshot::State;
+use summary::Summary;
+use task::Task;
+use threads::{PageCursor, ThreadFilter, ThreadPage};
+use use_case::UseCase;
+use vitals::StoreMetrics;
+use worker::Received;
+
 pub use backstory_model as model;
 pub use backstory_sources as sources;
 pub use backstory_store::{graph, guard, index, ledger};
@@ -77,23 +109,6 @@ pub use embedding::EmbedRequest;
 pub use links::MeasureLinks;
 pub use rebuild::{Projection, RebuildRequest};
 pub use sync::{Part, Scope, SyncRequest};
-
-use ask::StatementSender;
-use chat::{Message, SendMessage};
-use context::{ContextRequest, Proof};
-use embed::Embedder;
-use enrich::{CommitClassification, ThreadNotes};
-use error::Result;
-use read::{PageCursor, ThreadFilter, ThreadPage};
-use resources::Resources;
-use search::{SearchRequest, SearchResponse};
-use settings::{ForgeKind, Settings};
-use snapshot::State;
-use summary::Summary;
-use task::Task;
-use use_case::UseCase;
-use vitals::StoreMetrics;
-use worker::Received;
 
 /// The stores of a data directory and the use cases over them, as far as a [visibility](Engine::with_visibility) shows
 /// them. Cheap to clone.
@@ -143,22 +158,22 @@ impl Engine {
 
     /// What happened while the stores were opened and what was repaired since, for people.
     pub fn notices(&self) -> Vec<String> {
-        mend::notices(&self.0)
+        repair::notices(&self.0)
     }
 
     /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
     pub fn repairs(&self) -> Vec<String> {
-        mend::repairs(&self.0)
+        repair::repairs(&self.0)
     }
 
     /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
     pub async fn repair(&self) -> Result<()> {
-        mend::repair(&self.0).await
+        repair::repair(&self.0).await
     }
 
     /// Makes projections anew in the background if they proved damaged.
     pub fn repair_in_background(&self) {
-        mend::repair_in_background(&self.0);
+        repair::repair_in_background(&self.0);
     }
 
     /// Returns measurements of the stores.
@@ -168,7 +183,7 @@ impl Engine {
 
     /// Follows a task: the receiver sees every change of it.
     pub fn watch_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
-        task::find_task(&self.0, id)
+        self.0.find_task(id)
     }
 
     /// Does jobs as they become due, until `stop` is true.
@@ -248,7 +263,7 @@ impl Engine {
 
     /// Returns lines of a file's content, joined with line feeds, without the secrets in them.
     pub async fn read_lines(&self, project: &str, blob: Sha, lines: Lines) -> Result<String> {
-        repository::read_lines(&self.0, project, blob, lines).await
+        clones::read_lines(&self.0, project, blob, lines).await
     }
 
     /// Says what is wrong with the clones of repositories, by project; `None` for one that can be read.
@@ -258,12 +273,12 @@ impl Engine {
 
     /// Returns the type of a commit that a language model chose.
     pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<CommitClassification>> {
-        enrich::kept::classification_by_model(&self.0, commit).await
+        generated::results::classification_by_model(&self.0, commit).await
     }
 
     /// Returns the design notes that a language model wrote of an issue or merge request.
     pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<ThreadNotes>> {
-        enrich::kept::notes_by_model(&self.0, id).await
+        generated::results::notes_by_model(&self.0, id).await
     }
 
     /// Returns the summary that a language model wrote of an issue or merge request.
@@ -304,17 +319,17 @@ impl Engine {
         after: Option<PageCursor>,
         limit: usize,
     ) -> Result<ThreadPage> {
-        read::list_thread_ids(&self.0, kind, filter, after, limit).await
+        threads::list_thread_ids(&self.0, kind, filter, after, limit).await
     }
 
     /// Counts the issues or merge requests that meet conditions.
     pub async fn count_threads(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        read::count_threads(&self.0, kind, filter).await
+        threads::count_threads(&self.0, kind, filter).await
     }
 
     /// Names what is nearest to an author or label of a filter that nothing has.
     pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
-        search::names::absent_names(&self.0, filter).await
+        threads::absent_names(&self.0, filter).await
     }
 
     /// Loads the edges at nodes, in the order of the nodes; each list is ordered by edge and other end.

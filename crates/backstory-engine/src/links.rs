@@ -15,31 +15,24 @@ use backstory_model::{
 };
 use backstory_store::graph::{Graph, InferredLink};
 
-pub use measured::MeasureLinks;
-
-use crate::{error::Result, mend::retry_after_repair, read::list_projects, resources::Resources};
+use crate::{
+    error::Result,
+    read::list_projects,
+    resources::{Resources, blocking},
+};
 use material::load_link_inputs;
+
+pub use measured::MeasureLinks;
 
 /// Parts into which confidence is divided: more would pretend to know more.
 const HUNDREDTHS: f32 = 100.0;
 /// Version of how links are found: links that another version found are found anew.
 const VERSION: u32 = 2;
 
-/// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
-pub(crate) async fn refresh_links(resources: &Resources) -> Result<()> {
-    retry_after_repair(resources, || async {
-        let _one_at_a_time = resources.shared.projecting.lock().await;
-        let resources = resources.with_full_visibility();
-        refresh_links_of(&resources, resources.graph()).await
-    })
-    .await
-}
-
 /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
 pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
     let known = graph.clone();
-    let (applied, known_basis) =
-        resources.blocking(move |_| Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
+    let (applied, known_basis) = blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
     let basis = links_basis(resources).await?;
     // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
     // flushed yet lay where files came in.
@@ -49,7 +42,7 @@ pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Res
     let started = std::time::Instant::now();
     let links = infer_links(resources, &graph).await?;
     let found = links.len();
-    let changed = resources.blocking(move |_| Ok(graph.replace_inferred(&links, &basis)?)).await?;
+    let changed = blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
     tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
     Ok(())
 }
@@ -71,7 +64,7 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
             continue;
         }
         let least = resources.settings().links.confidence;
-        let found = resources.blocking(move |_| {
+        let found = blocking(move || {
             let corpus = Corpus::new(material.issues, material.changes);
             let stated = &material.stated;
             let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
@@ -88,7 +81,7 @@ pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<
 /// The graph cannot be read.
 pub(crate) async fn inferred_links(resources: &Resources, ids: Vec<NodeId>) -> Result<Vec<Vec<InferredLink>>> {
     let graph = resources.graph();
-    resources.blocking(move |_| ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
+    blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
 }
 
 fn told(change: &NodeId, link: &Link) -> InferredLink {

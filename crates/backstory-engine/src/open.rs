@@ -19,19 +19,17 @@ use parking_lot::{Mutex, RwLock};
 use crate::{
     backup::RESTORED,
     embed::Embedder,
-    embedding::embed_pending,
-    enrich::projection::refresh_written,
     error::{Error, ErrorKind, Result},
-    links::refresh_links,
     llm::ChatModel,
-    project::catch_up,
     quarantine::recheck_stored,
+    refresh::{catch_up, refresh_links, refresh_written},
     repository::people::move_people_to_projects,
     rerank::Reranker,
     resources::{LEDGER, Resources, Shared},
     settings::Settings,
     snapshot::record_snapshot,
     task::Reporter,
+    vectors::embed_pending,
 };
 
 /// The directories of graph and index, in the data directory.

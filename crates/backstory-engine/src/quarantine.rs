@@ -5,20 +5,16 @@
 //! transaction of its batch; the last good version stays in use. An item without a number cannot be identified and
 //! holds the cursor of its list. What an older version stored and this one cannot parse is quarantined when a
 //! projection meets it, and once for each version of the parsers when the data directory is opened. Readers of the
-//! ledger pass over what cannot be parsed ([`parse_if_readable`]), and opening the engine computes nothing whose failure
-//! would keep it from opening.
+//! ledger pass over what cannot be parsed ([`parse_if_readable`](crate::records::parse_if_readable)), and opening the
+//! engine computes nothing whose failure would keep it from opening.
 
-use backstory_model::entity::{Item, ItemKind};
+use backstory_model::entity::ItemKind;
 use backstory_sources::forge::{self, PARSERS};
 use backstory_store::ledger::{NewQuarantined, Quarantined, StoredItem};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::Result,
-    records::{load_origin, parse_item},
-    resources::Resources,
-};
+use crate::{error::Result, records::load_origin, resources::Resources};
 
 /// Most items in quarantine that are named at once.
 pub const MAX_NAMED: usize = 100;
@@ -90,14 +86,8 @@ pub fn reference(of: &NewQuarantined) -> String {
     }
 }
 
-/// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
-/// quarantine.
-pub(crate) fn parse_if_readable(resources: &Resources, stored: &StoredItem) -> Option<Item> {
-    parse_item(resources, stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()
-}
-
 /// What is wrong with an item that a forge sent and that is stored all the same.
-pub(crate) fn parse_failure(resources: &Resources, stored: &StoredItem) -> Option<NewQuarantined> {
+fn parse_failure(resources: &Resources, stored: &StoredItem) -> Option<NewQuarantined> {
     let payload = stored.payload.as_deref().filter(|_| OF_FORGES.contains(&stored.kind))?;
     let (field, reason) = match (serde_json::from_slice(payload), load_origin(resources, &stored.project)) {
         (Err(_), _) => (String::new(), "is not JSON".to_owned()),

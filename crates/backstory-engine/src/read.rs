@@ -1,258 +1,29 @@
-//! Looks things up: items from the ledger, edges and lists from the graph.
+//! Looks things up by their ids: items and discussions in the ledger, edges in the graph.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use backstory_model::{
     edge::Edge,
-    entity::{Discussion, Item, ItemKind, Person, Project, State},
-    id::{NS, NodeId, ThreadId, ThreadKind, is_address},
-    role::{Roles, ServerRole},
+    entity::{Discussion, Item, ItemKind, Person, Project},
+    id::{NodeId, ThreadId, ThreadKind, is_address},
 };
-use backstory_sources::forge::List;
 use backstory_store::{
-    graph::{AdjacentEdge, Direction, EdgeCount, Value, queries},
-    index::Coverage,
-    ledger::{Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
+    graph::{AdjacentEdge, Direction, EdgeCount},
+    ledger::StoredItem,
 };
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    quarantine::{MAX_NAMED, Quarantine, parse_if_readable},
-    records::resolve_thread_kind,
-    resources::Resources,
-    search::{
-        check_project,
-        names::{absent_names, with_known_spelling},
-    },
-    settings::{Forge, ForgeKind},
-    sync::{known_projects, list_forges},
-    task::{Task, TaskKind, TaskStatus, list_tasks},
-    use_case::UseCase,
+    records::{parse_if_readable, resolve_thread_kind},
+    resources::{Resources, blocking},
+    state::discussions::DiscussionCache,
 };
 
 /// Most items of one page of a list.
 pub const MAX_PAGE: usize = 1000;
-
-/// Requests a page of issues or merge requests, the last changed first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ListThreads {
-    /// Which of the two.
-    pub kind: ThreadKind,
-    /// Conditions that they meet.
-    #[serde(default)]
-    pub filter: ThreadFilter,
-    /// Most of them, at most [`MAX_PAGE`].
-    pub limit: usize,
-    /// Where the previous page ends.
-    #[serde(default)]
-    pub after: Option<PageCursor>,
-}
-
-impl UseCase for ListThreads {
-    const NAME: &'static str = "threads";
-    type Answer = ThreadList;
-
-    async fn run(self, resources: &Resources) -> Result<ThreadList> {
-        list_threads(resources, self).await
-    }
-}
-
-/// Conditions of a list of issues or merge requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct ThreadFilter {
-    /// Full path of the project.
-    pub project: Option<String>,
-    /// State.
-    pub state: Option<State>,
-    /// User name of the author, in any case.
-    pub author: Option<String>,
-    /// Name of a label, in any case.
-    pub label: Option<String>,
-}
-
-/// Where a page of a list ends, so that the next begins after it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PageCursor {
-    /// When its last item last changed.
-    pub updated_at: Timestamp,
-    /// Its last item.
-    pub id: ThreadId,
-}
-
-/// A page of a list.
-#[derive(Clone, Debug, Default)]
-pub struct ThreadPage {
-    /// Issues or merge requests, newest change first.
-    pub ids: Vec<PageCursor>,
-    /// Whether there are more.
-    pub more: bool,
-}
-
-/// A page of issues or merge requests with what a list shows of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ThreadList {
-    /// Issues or merge requests, the last changed first.
-    pub threads: Vec<ThreadSummary>,
-    /// Where the next page begins; `None` on the last page.
-    pub next: Option<PageCursor>,
-    /// Of an author or label that nothing has, the nearest that there is.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-}
-
-/// An issue or merge request in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ThreadSummary {
-    /// Its id.
-    pub id: ThreadId,
-    /// Number within the project.
-    pub iid: u64,
-    /// One-line title.
-    pub title: String,
-    /// State.
-    pub state: State,
-    /// User name of the author; `None` for a deleted account.
-    pub author: Option<String>,
-    /// Names of its labels, sorted.
-    pub labels: Vec<String>,
-    /// When it was opened.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// Address for people.
-    pub url: String,
-    /// Branch with the changes of a merge request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_branch: Option<String>,
-    /// Branch that they are merged into.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_branch: Option<String>,
-}
-
-impl ThreadSummary {
-    /// Summarizes an item; `None` if it is neither an issue nor a merge request.
-    pub(crate) fn from_item(item: &Item) -> Option<Self> {
-        let (id, branches) = match item {
-            Item::Issue(issue) => (&issue.id, None),
-            Item::MergeRequest(mr) => (&mr.id, Some((mr.source_branch.clone(), mr.target_branch.clone()))),
-            _ => return None,
-        };
-        let thread = item.as_thread()?.clone();
-        let (source_branch, target_branch) = branches.unzip();
-        Some(Self {
-            id: id.clone(),
-            iid: id.iid,
-            title: thread.title,
-            state: thread.state,
-            author: thread.author,
-            labels: thread.labels,
-            created_at: thread.created_at,
-            updated_at: thread.updated_at,
-            url: thread.web_url,
-            source_branch,
-            target_branch,
-        })
-    }
-}
-
-/// Asks how many documents have vectors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CoverageRequest {}
-
-impl UseCase for CoverageRequest {
-    const NAME: &'static str = "coverage";
-    const ROLE: Option<ServerRole> = None;
-    type Answer = Coverage;
-
-    async fn run(self, resources: &Resources) -> Result<Coverage> {
-        Ok(index_coverage(resources))
-    }
-}
-
-/// How far the lists of a project have been read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ProjectStatus {
-    /// Full path.
-    pub path: String,
-    /// How far issues have been read.
-    pub issues_cursor: Option<Cursor>,
-    /// How far merge requests have been read.
-    pub merge_requests_cursor: Option<Cursor>,
-}
-
-/// How fresh a project is, and how much of it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Freshness {
-    /// Full path.
-    pub project: String,
-    /// When the last sync that read it to the end began.
-    pub synced_at: Option<Timestamp>,
-    /// Why it could not be read from its forge when that was last tried.
-    pub last_error: Option<String>,
-    /// When that was tried.
-    pub failed_at: Option<Timestamp>,
-    /// Issues that are known.
-    pub issues: u64,
-    /// Merge requests that are known.
-    pub merge_requests: u64,
-    /// Confidential issues, as far as they are visible.
-    pub confidential_issues: u64,
-    /// Internal discussions of what is not confidential itself, as far as they are visible.
-    pub internal_discussions: u64,
-}
-
-/// Asks how fresh the stores are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SyncStatusRequest {
-    /// Most runs, at most [`MAX_PAGE`].
-    pub runs: usize,
-}
-
-impl UseCase for SyncStatusRequest {
-    const NAME: &'static str = "sync-status";
-    const ROLE: Option<ServerRole> = None;
-    type Answer = SyncStatus;
-
-    async fn run(self, resources: &Resources) -> Result<SyncStatus> {
-        sync_status(resources, self.runs).await
-    }
-}
-
-/// How fresh the stores are, compared with the forges and each other.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SyncStatus {
-    /// The newest runs, newest first.
-    pub runs: Vec<Run>,
-    /// Every project of a forge.
-    pub projects: Vec<ProjectStatus>,
-    /// Every project.
-    pub freshness: Vec<Freshness>,
-    /// What forges sent and cannot be read.
-    pub quarantine: Quarantine,
-    /// Newest change in the ledger.
-    pub ledger_seq: u64,
-    /// Newest change in the graph.
-    pub graph_seq: u64,
-    /// Newest change in the index.
-    pub index_seq: u64,
-    /// The sync that is running.
-    pub running: Option<Task>,
-    /// What the process does that has the stores.
-    pub roles: Roles,
-}
 
 /// The projects, by path.
 pub(crate) async fn list_projects(resources: &Resources) -> Result<Vec<Project>> {
@@ -342,63 +113,6 @@ pub(crate) fn parse_discussions(resources: &Resources, items: &[StoredItem]) -> 
     discussions
 }
 
-/// A page of issues or merge requests, newest change first.
-pub(crate) async fn list_thread_ids(
-    resources: &Resources,
-    kind: ThreadKind,
-    filter: &ThreadFilter,
-    after: Option<PageCursor>,
-    limit: usize,
-) -> Result<ThreadPage> {
-    let limit = limit.min(MAX_PAGE);
-    check_listed_project(resources, filter).await?;
-    let mut bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
-    bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
-    let rows = resources.graph_query(queries::THREADS, bind).await?;
-    let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
-        (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
-        _ => None,
-    });
-    let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
-    let more = ids.len() > limit;
-    Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
-}
-
-/// Returns a page of issues or merge requests, the last changed first.
-///
-/// # Errors
-/// A store cannot be read.
-pub(crate) async fn list_threads(resources: &Resources, request: ListThreads) -> Result<ThreadList> {
-    let ListThreads { kind, filter, limit, after } = request;
-    let is_first = after.is_none();
-    let page = list_thread_ids(resources, kind, &filter, after, limit).await?;
-    let warnings = if is_first && page.ids.is_empty() { absent_names(resources, &filter).await? } else { Vec::new() };
-    let ids: Vec<NodeId> = page.ids.iter().map(|end| end.id.clone().into()).collect();
-    let items = load_items(resources, ids.clone()).await?;
-    let next = page.ids.into_iter().next_back().filter(|_| page.more);
-    let threads = ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect();
-    Ok(ThreadList { threads, next, warnings })
-}
-
-/// How many issues or merge requests meet the conditions.
-pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-    check_listed_project(resources, filter).await?;
-    let bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    let rows = resources.graph_query(queries::THREAD_COUNT, bind).await?;
-    Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
-}
-
-/// Refuses a filter that names a project of which nothing is known.
-async fn check_listed_project(resources: &Resources, filter: &ThreadFilter) -> Result<()> {
-    let Some(project) = &filter.project else { return Ok(()) };
-    // What was read is listed, also of a project that is not configured.
-    if load_items(resources, vec![NodeId::Project(project.clone())]).await?.is_empty() {
-        check_project(resources, Some(project)).await?;
-    }
-    Ok(())
-}
-
 /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
 pub(crate) async fn load_edges(
     resources: &Resources,
@@ -407,7 +121,7 @@ pub(crate) async fn load_edges(
     only: Option<Edge>,
 ) -> Result<Vec<Vec<AdjacentEdge>>> {
     let graph = resources.graph();
-    resources.blocking(move |_| ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
+    blocking(move || ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
 }
 
 /// Counts the edges at a node: all, or those of some names.
@@ -418,91 +132,27 @@ pub(crate) async fn count_edges(
     names: Option<BTreeSet<Edge>>,
 ) -> Result<EdgeCount> {
     let graph = resources.graph();
-    resources.blocking(move |_| Ok(graph.count_edges(&id, direction, names.as_ref())?)).await
+    blocking(move || Ok(graph.count_edges(&id, direction, names.as_ref())?)).await
 }
 
 /// Those of the nodes that the graph knows what they are; others are only referred to.
 pub(crate) async fn existing_nodes(resources: &Resources, ids: Vec<NodeId>) -> Result<BTreeSet<NodeId>> {
     let graph = resources.graph();
-    resources
-        .blocking(move |_| {
-            let mut known = BTreeSet::new();
-            for id in ids {
-                if graph.exists(&id)? {
-                    known.insert(id);
-                }
+    blocking(move || {
+        let mut known = BTreeSet::new();
+        for id in ids {
+            if graph.exists(&id)? {
+                known.insert(id);
             }
-            Ok(known)
-        })
-        .await
-}
-
-/// How many documents have vectors. Costs nothing.
-pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
-    resources.index().coverage()
+        }
+        Ok(known)
+    })
+    .await
 }
 
 /// Number of the newest change in the ledger.
 pub(crate) async fn last_change(resources: &Resources) -> Result<u64> {
     resources.with_ledger(|ledger| ledger.last_seq()).await
-}
-
-/// Where everything stands.
-pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<SyncStatus> {
-    let forges = list_forges(resources).await?;
-    let known = known_projects(resources).await?;
-    let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
-    let mut projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
-    projects.retain(|(_, project)| known.contains(project));
-    let graph = resources.graph();
-    let graph_seq = resources.blocking(move |_| Ok(graph.applied_seq()?)).await?;
-    let index_seq = resources.index().applied_seq().await?;
-    let running = list_tasks(resources)
-        .into_iter()
-        .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
-    let roles = resources.settings().roles.clone();
-    resources
-        .with_ledger(move |ledger| {
-            let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
-                let cursor = |list: &List| ledger.cursor(&project, list.cursor());
-                let lists = List::of(kind);
-                let (issues_cursor, merge_requests_cursor) = (cursor(&lists[0])?, cursor(&lists[lists.len() - 1])?);
-                Ok(ProjectStatus { issues_cursor, merge_requests_cursor, path: project })
-            };
-            let counts = ledger.counts()?;
-            let failures = ledger.failures()?;
-            let fresh = |project: String| -> std::result::Result<_, LedgerError> {
-                let count = |kind| counts.get(&(project.clone(), kind)).copied().unwrap_or(0);
-                let (issues, merge_requests) = (count(ItemKind::Issue), count(ItemKind::MergeRequest));
-                let confidential = ledger.confidential(&project)?;
-                let of_forge = |failure: &&SyncFailure| failure.source == Source::Forge && failure.project == project;
-                let failure = failures.iter().find(of_forge).cloned();
-                let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
-                Ok(Freshness {
-                    synced_at: ledger.synced_at(&project)?,
-                    last_error,
-                    failed_at,
-                    issues,
-                    merge_requests,
-                    confidential_issues: confidential.issues,
-                    internal_discussions: confidential.discussions,
-                    project,
-                })
-            };
-            let (count, items) = ledger.quarantine(MAX_NAMED)?;
-            Ok(SyncStatus {
-                quarantine: Quarantine { count, items: items.into_iter().map(Into::into).collect() },
-                freshness: known.into_iter().map(fresh).collect::<std::result::Result<_, _>>()?,
-                runs: ledger.runs(runs.min(MAX_PAGE))?,
-                projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
-                ledger_seq: ledger.last_seq()?,
-                graph_seq,
-                index_seq,
-                running,
-                roles,
-            })
-        })
-        .await
 }
 
 /// A person by user name.
@@ -539,21 +189,6 @@ pub(crate) async fn project_parts(
     Ok(parts)
 }
 
-fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str, Value)> {
-    let class = match kind {
-        ThreadKind::Issue => "Issue",
-        ThreadKind::MergeRequest => "MergeRequest",
-    };
-    let node = |id: Option<NodeId>| id.map_or_else(Value::any, Value::Node);
-    vec![
-        ("class", Value::Iri(format!("{NS}{class}"))),
-        ("wantedProject", node(filter.project.clone().map(NodeId::Project))),
-        ("wantedState", Value::Text(filter.state.map_or("", State::as_str).to_owned())),
-        ("wantedAuthor", node(filter.author.clone().map(NodeId::Person))),
-        ("wantedLabel", Value::Text(filter.label.clone().unwrap_or_default())),
-    ]
-}
-
 /// Where the ledger keeps what a node is.
 pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
     match id {
@@ -583,4 +218,29 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
 pub fn not_found(what: &str, id: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no {what} {id} in the index"))
         .with_hint("check the reference, or run 'backstory sync' if it is new")
+}
+
+/// The item that a node is.
+pub(crate) fn item_of_node(resources: &Resources, id: &NodeId) -> Result<Option<Item>> {
+    let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
+    Ok(resources.ledger().item(&project, kind, &key)?.and_then(|item| parse_if_readable(resources, &item)))
+}
+
+/// What was read is read again.
+pub(crate) fn clear_discussion_cache(resources: &Resources) {
+    *resources.shared.remembered.lock() = DiscussionCache::default();
+}
+
+/// The discussions of an issue or merge request that hold notes of people, oldest first.
+pub(crate) fn discussions_of(resources: &Resources, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
+    let remembered = || resources.shared.remembered.lock();
+    let seq = resources.ledger().last_seq()?;
+    let seen = (id.clone(), resources.visibility().clone());
+    if let Some(known) = remembered().get(seq, &seen) {
+        return Ok(known);
+    }
+    let items = resources.ledger().thread(&id.project, &id.short())?;
+    let discussions = Arc::new(parse_discussions(resources, &items));
+    remembered().keep(seq, &seen, &discussions);
+    Ok(discussions)
 }

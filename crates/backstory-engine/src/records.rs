@@ -1,4 +1,4 @@
-//! Items of the ledger as values: a stored payload is parsed with what its forge or repository tells.
+//! Records of the ledger as values: a stored payload is parsed together with the origin of its project.
 
 use std::sync::Arc;
 
@@ -6,17 +6,20 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId},
     reference::Forge,
-    repository::{self as records, RepositoryRecord},
+    repository::{self as records, Record, Repository, RepositoryRecord, parse},
 };
 use backstory_sources::forge::{self, Origin};
 use backstory_store::ledger::StoredItem;
 
 use crate::{
-    confidential::remove_hidden_references,
     error::{Error, Result},
-    repository::repository_record,
     resources::Resources,
 };
+
+/// Items of a kind that are read at once.
+const ITEM_BATCH: usize = 1000;
+/// Changes of any kind that are read at once.
+const CHANGE_BATCH: usize = 500;
 
 /// Reads a stored payload.
 pub(crate) fn parse_item(resources: &Resources, stored: &StoredItem) -> Result<Item> {
@@ -113,4 +116,124 @@ pub(crate) fn resolve_thread_kind(resources: &Resources, id: NodeId) -> Result<N
 /// The project may have moved to another address.
 pub(crate) fn clear_origin_cache(resources: &Resources) {
     resources.shared.origins.lock().clear();
+}
+
+/// Takes what the forge lists beside an item that is not seen out of one that is.
+fn remove_hidden_references(resources: &Resources, item: &mut Item) -> Result<()> {
+    if resources.visibility().shows_confidential() {
+        return Ok(());
+    }
+    let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!resources.ledger().is_hidden(id)?);
+    let keep = |ids: &mut Vec<ThreadId>| {
+        let all = std::mem::take(ids);
+        for id in all {
+            if shown(&id)? {
+                ids.push(id);
+            }
+        }
+        Ok::<_, crate::error::Error>(())
+    };
+    match item {
+        Item::Issue(issue) => {
+            keep(&mut issue.related)?;
+            keep(&mut issue.closed_by_requests)?;
+            for link in std::mem::take(&mut issue.links) {
+                if shown(&link.1)? {
+                    issue.links.push(link);
+                }
+            }
+            Ok(())
+        }
+        Item::MergeRequest(mr) => keep(&mut mr.closes),
+        _ => Ok(()),
+    }
+}
+
+/// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
+/// quarantine.
+pub(crate) fn parse_if_readable(resources: &Resources, stored: &StoredItem) -> Option<Item> {
+    parse_item(resources, stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()
+}
+
+/// Key of the one repository of a project in the ledger.
+pub(crate) const REPOSITORY: &str = "repository";
+
+/// What the ledger knows of a project's repository.
+pub(crate) fn repository_record(resources: &Resources, project: &str) -> Result<Option<Arc<Repository>>> {
+    if !resources.visibility().allows_project(project) {
+        return Ok(None);
+    }
+    let mut known = resources.shared.repositories.lock();
+    if let Some(repository) = known.get(project) {
+        return Ok(Some(repository.clone()));
+    }
+    let Some(item) = resources.ledger().item(project, ItemKind::Repository, REPOSITORY)? else { return Ok(None) };
+    let damaged = |error: serde_json::Error| Error::internal(format!("the repository of {project}: {error}"));
+    let payload = item.payload.unwrap_or_default();
+    let Record::Repository(repository) = parse(ItemKind::Repository, REPOSITORY, &payload).map_err(damaged)? else {
+        return Ok(None);
+    };
+    let repository = Arc::new(repository);
+    known.insert(project.to_owned(), repository.clone());
+    Ok(Some(repository))
+}
+
+pub(crate) fn evict_repository_record(resources: &Resources, project: &str) {
+    resources.shared.repositories.lock().remove(project);
+}
+
+/// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
+pub(crate) fn commit_record(
+    resources: &Resources,
+    project: &str,
+    sha: &str,
+) -> Result<Option<backstory_model::repository::CommitRecord>> {
+    let item = match resources.ledger().item(project, ItemKind::Commit, sha)? {
+        Some(item) => item,
+        None => {
+            let found = resources.ledger().keys_with_prefix(project, ItemKind::Commit, sha, 2)?;
+            let [only] = found.as_slice() else { return Ok(None) };
+            match resources.ledger().item(project, ItemKind::Commit, only)? {
+                Some(item) => item,
+                None => return Ok(None),
+            }
+        }
+    };
+    match parse_item(resources, &item)? {
+        backstory_model::entity::Item::Repository(of) => match of.record {
+            Record::Commit(record) => Ok(Some(*record)),
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
+pub(crate) fn each_item(
+    resources: &Resources,
+    project: &str,
+    kind: ItemKind,
+    most: usize,
+    mut take: impl FnMut(Item),
+) -> Result<()> {
+    let (mut after, mut read): (Option<String>, usize) = (None, 0);
+    while read < most {
+        let items = resources.ledger().items_in(project, kind, after.as_deref(), ITEM_BATCH)?;
+        let Some(last) = items.last() else { break };
+        after = Some(last.key.clone());
+        read += items.len();
+        items.iter().filter_map(|stored| parse_if_readable(resources, stored)).for_each(&mut take);
+    }
+    Ok(())
+}
+
+/// Shows every object that there is.
+pub(crate) fn each_stored(resources: &Resources, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+    let mut seq = 0;
+    loop {
+        let items = resources.ledger().changes_after(seq, CHANGE_BATCH)?;
+        let Some(last) = items.last() else { return Ok(()) };
+        seq = last.seq;
+        items.iter().filter(|item| item.payload.is_some()).for_each(&mut show);
+    }
 }

@@ -8,41 +8,34 @@
 //! and a first sync end with the same ledger. Only which commits a rewritten history left unreachable depends on what
 //! was seen before.
 
+pub(crate) mod abbreviations;
 pub(crate) mod add;
+mod aggregates;
 mod co_change;
-mod counted;
 mod entities;
 mod head;
-mod left_behind;
 mod left_out;
 pub(crate) mod lineage;
 mod named;
 pub(crate) mod people;
 mod recognize;
-mod standing;
+pub(crate) mod summary;
 pub(crate) mod sync;
+mod sync_state;
+mod unreachable;
+mod work;
 
 pub use add::{AddRequest, RemoveRepository};
 pub use backstory_sources::git::child::exec_git_if_requested;
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use backstory_model::{
-    code::Lines,
     commit::Sha,
     entity::{Item, ItemKind},
     id::NodeId,
-    repository::{Record, Repository, RepositoryRecord, code_node_id, parse},
+    repository::{Record, RepositoryRecord, code_node_id},
     role::ServerRole,
-};
-use backstory_sources::git::{
-    command::{Git, GitSettings},
-    objects::Objects,
 };
 use backstory_store::ledger::{Branches, RepositoryEntry, Source, SyncFailure};
 use jiff::Timestamp;
@@ -50,9 +43,9 @@ use parking_lot::MutexGuard;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::{Error, ErrorKind, Result},
-    read::not_found,
-    records::parse_item,
+    clones::{has_clone, open_objects},
+    error::Result,
+    records::{parse_item, repository_record},
     resources::Resources,
     use_case::UseCase,
 };
@@ -60,10 +53,6 @@ use left_out::left_out;
 
 /// Most files that are named as central.
 pub const MAX_CENTRAL: usize = 100;
-/// Largest file that lines are read of, in bytes; the sync reads none that is larger.
-pub const MAX_TEXT: u64 = 4 << 20;
-/// Key of the one repository of a project in the ledger.
-pub(crate) const REPOSITORY: &str = "repository";
 
 /// State of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,7 +215,7 @@ impl Known {
 }
 
 /// All repositories, by project.
-pub(crate) async fn list_repositories(resources: &Resources) -> Result<Vec<RepositoryStatus>> {
+async fn list_repositories(resources: &Resources) -> Result<Vec<RepositoryStatus>> {
     resources
         .blocking(move |resources| {
             let known = Known::read(resources)?;
@@ -280,7 +269,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
 
 /// Paths of a repository's files that the rest of its code refers to most, the most central first; others if none
 /// refers to another. At most [`MAX_CENTRAL`].
-pub(crate) async fn central_files(resources: &Resources, project: &str, limit: usize) -> Result<Vec<String>> {
+async fn central_files(resources: &Resources, project: &str, limit: usize) -> Result<Vec<String>> {
     let (project, limit) = (project.to_owned(), limit.min(MAX_CENTRAL));
     resources
         .blocking(move |resources| {
@@ -305,32 +294,6 @@ pub(crate) async fn central_files(resources: &Resources, project: &str, limit: u
             Ok(files.into_iter().map(|(_, path)| path).take(limit).collect())
         })
         .await
-}
-
-/// Lines of a file's content, joined with line feeds, without the secrets in them; empty if there are no such lines.
-///
-/// # Errors
-/// The clone has no such content, or more than [`MAX_TEXT`] bytes of it.
-pub(crate) async fn read_lines(resources: &Resources, project: &str, blob: Sha, lines: Lines) -> Result<String> {
-    let project = project.to_owned();
-    resources
-        .blocking(move |resources| {
-            let bytes = open_objects(resources, &project)?.blob(blob, MAX_TEXT)?;
-            let text = clean_text(resources, &bytes);
-            let before = lines.first.saturating_sub(1) as usize;
-            let text: Vec<&str> = text.lines().skip(before).take(lines.count() as usize).collect();
-            Ok(text.join("\n"))
-        })
-        .await
-}
-
-/// The text of a file, without the secrets in it, with aliases for people who were forgotten, and with all its lines.
-pub(crate) fn clean_text(resources: &Resources, bytes: &[u8]) -> String {
-    let text = match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => resources.redactor().redact_file(text).0.into_owned(),
-        Cow::Owned(text) => resources.redactor().redact_file(&text).0.into_owned(),
-    };
-    resources.ledger().aliases().replace_text(&text).unwrap_or(text)
 }
 
 /// What is wrong with the clones of repositories, by project; `None` for one that can be read.
@@ -367,101 +330,6 @@ pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
 /// Held by whoever reads or removes a repository.
 pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
     resources.shared.reading.lock()
-}
-
-/// Where the clone of a project's repository is.
-pub(crate) fn clone_path(resources: &Resources, project: &str) -> PathBuf {
-    let name = project.replace('%', "%25").replace('/', "%2F");
-    resources.shared.data_dir.join("clones").join(format!("{name}.git"))
-}
-
-/// Whether the repository of a project has a clone, be it damaged. A ledger that was restored elsewhere has none.
-pub(crate) fn has_clone(resources: &Resources, project: &str) -> bool {
-    clone_path(resources, project).exists()
-}
-
-/// The objects of a project's repository. They stay open.
-pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<Objects>> {
-    if !resources.visibility().allows_project(project) {
-        return Err(not_found("repository", project));
-    }
-    let mut open = resources.shared.objects.lock();
-    if let Some(objects) = open.get(project) {
-        return Ok(objects.clone());
-    }
-    if !has_clone(resources, project) {
-        let message = format!("the clone of {project} is missing; 'backstory sync {project}' clones it again");
-        return Err(Error::new(ErrorKind::NotFound, message));
-    }
-    let objects = Arc::new(Objects::open(&clone_path(resources, project))?);
-    open.insert(project.to_owned(), objects.clone());
-    Ok(objects)
-}
-
-fn close_clone(resources: &Resources, project: &str) {
-    resources.shared.objects.lock().remove(project);
-}
-
-/// The git program, looked for once.
-pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
-    if let Some(git) = resources.shared.git.get() {
-        return Ok(git.clone());
-    }
-    let repositories = &resources.settings().repositories;
-    let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
-    let settings = GitSettings { ssh_agent, child, ..Default::default() };
-    let found = Git::find(settings).map_err(|error| Error::caused_by(ErrorKind::Configuration, error))?;
-    Ok(resources.shared.git.get_or_init(|| found).clone())
-}
-
-/// What the ledger knows of a project's repository.
-pub(crate) fn repository_record(resources: &Resources, project: &str) -> Result<Option<Arc<Repository>>> {
-    if !resources.visibility().allows_project(project) {
-        return Ok(None);
-    }
-    let mut known = resources.shared.repositories.lock();
-    if let Some(repository) = known.get(project) {
-        return Ok(Some(repository.clone()));
-    }
-    let Some(item) = resources.ledger().item(project, ItemKind::Repository, REPOSITORY)? else { return Ok(None) };
-    let damaged = |error: serde_json::Error| Error::internal(format!("the repository of {project}: {error}"));
-    let payload = item.payload.unwrap_or_default();
-    let Record::Repository(repository) = parse(ItemKind::Repository, REPOSITORY, &payload).map_err(damaged)? else {
-        return Ok(None);
-    };
-    let repository = Arc::new(repository);
-    known.insert(project.to_owned(), repository.clone());
-    Ok(Some(repository))
-}
-
-pub(crate) fn evict_repository_record(resources: &Resources, project: &str) {
-    resources.shared.repositories.lock().remove(project);
-}
-
-/// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
-pub(crate) fn commit_record(
-    resources: &Resources,
-    project: &str,
-    sha: &str,
-) -> Result<Option<backstory_model::repository::CommitRecord>> {
-    let item = match resources.ledger().item(project, ItemKind::Commit, sha)? {
-        Some(item) => item,
-        None => {
-            let found = resources.ledger().keys_with_prefix(project, ItemKind::Commit, sha, 2)?;
-            let [only] = found.as_slice() else { return Ok(None) };
-            match resources.ledger().item(project, ItemKind::Commit, only)? {
-                Some(item) => item,
-                None => return Ok(None),
-            }
-        }
-    };
-    match parse_item(resources, &item)? {
-        backstory_model::entity::Item::Repository(of) => match of.record {
-            Record::Commit(record) => Ok(Some(*record)),
-            _ => Ok(None),
-        },
-        _ => Ok(None),
-    }
 }
 
 /// The repository of a project is being read.

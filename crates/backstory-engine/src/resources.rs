@@ -22,18 +22,16 @@ use backstory_store::{
 };
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
 
 use crate::{
-    confidential::MentionIndex,
     embed::Embedder,
     error::{Error, ErrorKind, Result},
     llm::ChatModel,
-    mend::RepairLog,
     rerank::Reranker,
     settings::Settings,
+    state::{discussions::DiscussionCache, mentions::MentionIndex, repairs::RepairLog, worker::WorkerState},
     task::{Reporter, Task, TaskKind, Tasks},
-    trace::remembered::Remembered,
-    worker::Work,
 };
 
 /// The ledger's file in the data directory.
@@ -60,7 +58,7 @@ pub(crate) struct Shared {
     pub(crate) chat_model: Option<ChatModel>,
     pub(crate) reranker: Option<Reranker>,
     pub(crate) tasks: Tasks,
-    pub(crate) work: Work,
+    pub(crate) work: WorkerState,
     /// Projections apply changes one after the other.
     pub(crate) projecting: tokio::sync::Mutex<()>,
     pub(crate) origins: Mutex<HashMap<String, Arc<Origin>>>,
@@ -74,7 +72,7 @@ pub(crate) struct Shared {
     /// The project whose repository is being read.
     pub(crate) indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
-    pub(crate) remembered: Mutex<Remembered>,
+    pub(crate) remembered: Mutex<DiscussionCache>,
     /// Who is mentioned where, while anything is confidential.
     pub(crate) mentions: Mutex<MentionIndex>,
     pub(crate) mended: RepairLog,
@@ -157,6 +155,16 @@ impl Resources {
         &self.shared.tasks
     }
 
+    /// The visible tasks, newest first. What one says may concern any project, so whoever does not see all sees none.
+    pub(crate) fn list_tasks(&self) -> Vec<Task> {
+        if self.visibility().allows_all_projects() { self.tasks().list() } else { Vec::new() }
+    }
+
+    /// Follows a visible task: the receiver sees every change of it.
+    pub(crate) fn find_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
+        self.tasks().get(id).filter(|_| self.visibility().allows_all_projects())
+    }
+
     /// Starts a task, which sees everything whoever asked for it: the stores hold everything.
     pub(crate) fn start_task<F>(
         &self,
@@ -184,7 +192,7 @@ impl Resources {
         step: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let resources = self.clone();
-        tokio::task::spawn_blocking(move || step(&resources)).await?
+        blocking(move || step(&resources)).await
     }
 
     /// Reads or writes the ledger off the async threads.
@@ -192,7 +200,8 @@ impl Resources {
         &self,
         step: impl FnOnce(&Ledger) -> std::result::Result<T, LedgerError> + Send + 'static,
     ) -> Result<T> {
-        self.blocking(move |resources| Ok(step(resources.ledger())?)).await
+        let ledger = self.ledger().clone();
+        blocking(move || Ok(step(&ledger)?)).await
     }
 
     /// Answers a query of the graph within [`QUERY_TIME`].
@@ -215,4 +224,9 @@ impl Resources {
             }
         }
     }
+}
+
+/// Takes a step that blocks off the async threads.
+pub(crate) async fn blocking<T: Send + 'static>(step: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(step).await?
 }

@@ -18,7 +18,6 @@ use std::{
     time::Instant,
 };
 
-pub use backstory_model::score::Mode;
 use backstory_model::{
     edge::Edge,
     filter::{DocumentKind, Filter},
@@ -26,20 +25,20 @@ use backstory_model::{
     reference::Context,
     score::{Parts, Profile, RRF_K, fuse_ranks, sorted},
     terms::Weights,
-    text::{echo, snippet},
+    text::snippet,
 };
 use backstory_store::index::{Coverage, DocumentFacts, Index, Projects, StoredDocument};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    catalog::{check_project, known_projects},
     error::{Error, Result},
     read::resolve_id,
     records::reference_syntax,
     rerank::{MAX_RERANKED, Reranker},
     resources::Resources,
     settings::Ranking,
-    sync::known_projects,
 };
 use candidates::{retrieve_candidates, score_passages, stored};
 use definitions::{find_definitions, only_symbol};
@@ -47,6 +46,8 @@ use evidence::{Candidate, Scale, ScoredPassage, gathered};
 use names::expand_author_names;
 use query::ParsedQuery;
 use story::{Story, group_results};
+
+pub use backstory_model::score::Mode;
 
 pub(crate) use candidates::{is_excluded, meets};
 
@@ -364,17 +365,6 @@ async fn build_hits(
         })
     };
     Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
-}
-
-pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) -> Result<()> {
-    let Some(project) = project else { return Ok(()) };
-    let known = known_projects(resources).await?;
-    if known.contains(project) {
-        return Ok(());
-    }
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(Error::invalid(format!("{} is not known", echo(project)))
-        .with_hint(format!("known projects: {}", known.join(", "))))
 }
 
 /// What candidates are ordered by.

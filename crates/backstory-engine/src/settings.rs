@@ -3,7 +3,6 @@
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     role::{Roles, ServerRole},
@@ -19,8 +18,9 @@ use crate::{
     embed,
     error::{Error, ErrorKind, Result},
     llm, rerank,
-    snapshot::DEFAULT_KEPT,
 };
+
+pub use backstory_model::reference::Forge as ForgeKind;
 
 /// A forge and its projects.
 #[derive(Clone, Debug)]
@@ -214,3 +214,6 @@ impl Settings {
             .with_hint(format!("restart it with --roles {}", self.roles.with(role))))
     }
 }
+
+/// States that are kept unless configured otherwise, besides those that are pinned.
+pub const DEFAULT_KEPT: usize = 3;

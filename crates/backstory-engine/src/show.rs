@@ -57,7 +57,7 @@ pub enum NodeDetails {
 ///
 /// # Errors
 /// It does not exist or is something else, or a store cannot be read.
-pub(crate) async fn show_node(resources: &Resources, request: ShowRequest) -> Result<NodeDetails> {
+async fn show_node(resources: &Resources, request: ShowRequest) -> Result<NodeDetails> {
     let id = resolve_id(resources, request.id).await?;
     match &id {
         NodeId::Thread(thread) => Ok(NodeDetails::Thread(Box::new(thread_details(resources, thread).await?))),

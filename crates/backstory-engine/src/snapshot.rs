@@ -22,13 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    repository::repository_record,
+    records::repository_record,
     resources::Resources,
     use_case::{Scope, UseCase, Weight},
 };
 
-/// States that are kept unless configured otherwise, besides those that are pinned.
-pub const DEFAULT_KEPT: usize = 3;
 /// Most states that may be kept.
 pub const MAX_KEPT: usize = 1000;
 /// Most documents of each kind that a comparison names; the others are counted.
@@ -250,7 +248,7 @@ pub(crate) async fn load_state(resources: &Resources) -> Result<State> {
     resources.blocking(current_state).await
 }
 
-pub(crate) fn current_state(resources: &Resources) -> Result<State> {
+fn current_state(resources: &Resources) -> Result<State> {
     let mut commits = BTreeMap::new();
     for entry in resources.ledger().repositories()? {
         let default = repository_record(resources, &entry.project)?.and_then(|of| of.default_branch.clone());
@@ -336,7 +334,7 @@ pub(crate) async fn with_snapshot<T>(resources: &Resources, work: impl Future<Ou
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub(crate) async fn list_snapshots(resources: &Resources) -> Result<Snapshots> {
+async fn list_snapshots(resources: &Resources) -> Result<Snapshots> {
     resources
         .blocking(move |resources| {
             let current = current_state(resources)?.id;
@@ -384,7 +382,7 @@ fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
 ///
 /// # Errors
 /// There is none of that id.
-pub(crate) async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) -> Result<SnapshotReport> {
+async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) -> Result<SnapshotReport> {
     let id = id.to_owned();
     resources
         .blocking(move |resources| {
@@ -399,7 +397,7 @@ pub(crate) async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) 
 ///
 /// # Errors
 /// The ledger cannot be written.
-pub(crate) async fn prune_snapshots(resources: &Resources) -> Result<Vec<String>> {
+async fn prune_snapshots(resources: &Resources) -> Result<Vec<String>> {
     resources.blocking(prune_now).await
 }
 
@@ -428,7 +426,7 @@ fn prune_now(resources: &Resources) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// One of them is not on record, or the limit is above [`MAX_COMPARED`].
-pub(crate) async fn compare_snapshots(resources: &Resources, from: &str, to: &str, limit: usize) -> Result<Comparison> {
+async fn compare_snapshots(resources: &Resources, from: &str, to: &str, limit: usize) -> Result<Comparison> {
     if limit > MAX_COMPARED {
         return Err(Error::invalid(format!("{limit} names were asked for; it must be 0 to {MAX_COMPARED}")));
     }

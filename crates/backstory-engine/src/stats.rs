@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Result,
-    read::index_coverage,
-    resources::Resources,
+    resources::{Resources, blocking},
+    status::index_coverage,
     use_case::{UseCase, Weight},
 };
 
@@ -102,7 +102,7 @@ pub struct SecretCount {
 pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
     let nodes = node_counts(resources).await?;
     let graph = resources.graph();
-    let quads = resources.blocking(move |_| Ok(graph.len()? as u64)).await?;
+    let quads = blocking(move || Ok(graph.len()? as u64)).await?;
     let secrets = resources.with_ledger(|ledger| ledger.secrets()).await?;
     let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
     Ok(Stats {

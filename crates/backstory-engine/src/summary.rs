@@ -12,14 +12,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ask::{
-        document::documents_of_thread, standing::decision_status, support::without_made_up, written::complete_prompt,
-    },
+    citations::documents_of_thread,
+    completion::{complete_prompt, configured_model},
     confidential::with_visibility_of_readers,
+    decision_status::decision_status,
     error::{Error, ErrorKind, Result},
-    llm::{ChatModel, Prompt},
+    llm::Prompt,
     read::not_found,
     resources::Resources,
+    support::without_made_up,
     use_case::{UseCase, Weight},
 };
 
@@ -91,7 +92,7 @@ pub(crate) async fn find_summary(resources: &Resources, id: ThreadId) -> Result<
 ///
 /// # Errors
 /// No language model is configured, it fails, its budget is used up, or there is no such issue or merge request.
-pub(crate) async fn summarize(resources: &Resources, id: ThreadId) -> Result<Summary> {
+async fn summarize(resources: &Resources, id: ThreadId) -> Result<Summary> {
     let model = configured_model(resources)?;
     let thread = id.clone();
     let input = resources.blocking(move |resources| summary_input(resources, &thread)).await?;
@@ -130,17 +131,6 @@ pub(crate) async fn summarize(resources: &Resources, id: ThreadId) -> Result<Sum
     let kept = written.clone();
     resources.with_ledger(move |ledger| ledger.put_generated(&kept)).await?;
     Ok(of(&written, Some(&input)))
-}
-
-/// The language model.
-///
-/// # Errors
-/// None is configured.
-pub(crate) fn configured_model(resources: &Resources) -> Result<ChatModel> {
-    resources.chat_model().cloned().ok_or_else(|| {
-        Error::new(ErrorKind::Configuration, "no language model is configured")
-            .with_hint("name one under [llm] in the configuration")
-    })
 }
 
 /// What the model is given of an issue or merge request: everything that was said, with who said it and when.

@@ -12,10 +12,10 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{entity::ItemKind, id::ThreadKind, text::echo};
+use backstory_model::{entity::ItemKind, id::ThreadKind};
 use backstory_sources::{
-    forge::{self, Client, List},
-    git::{Cancel, address::AllowedHosts},
+    forge::{Client, List},
+    git::Cancel,
 };
 use backstory_store::ledger::{Changes, Ledger, Source, Subject, SyncFailure};
 use jiff::{SignedDuration, Timestamp};
@@ -23,12 +23,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    catalog::{Forges, all_forges, forgotten, known_projects, list_forges, unknown_project},
     confidential::recompute_hidden_people,
-    enrich::projection::refresh_written,
     error::{Error, ErrorKind, Result},
-    links::refresh_links,
-    project::catch_up,
-    rebuild::{optimize_index, rewrite_projections},
+    refresh::{catch_up, optimize_index, refresh_links, refresh_written, rewrite_projections},
     repository::{
         add::unregister_if_empty,
         mark_indexing,
@@ -36,7 +34,6 @@ use crate::{
         sync::sync_repository,
     },
     resources::Resources,
-    settings::Forge,
     snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
     use_case::{self, UseCase},
@@ -177,13 +174,6 @@ struct Report {
     read: BTreeSet<String>,
     /// and of which something could not be.
     unread: BTreeSet<String>,
-}
-
-/// The forges with projects to read.
-struct Forges {
-    usable: Vec<Forge>,
-    /// Projects whose forge has an address that is none, and what to say of that.
-    unusable: Vec<(String, Error)>,
 }
 
 impl Report {
@@ -422,62 +412,6 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
     Ok(report.json())
 }
 
-/// Every visible project that can be synced: of a forge, of a repository, or of both.
-pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
-    let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
-    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
-    known.extend(repositories.into_iter().map(|entry| entry.project));
-    known.retain(|project| resources.visibility().allows_project(project));
-    Ok(known)
-}
-
-/// The forges that are configured, and those of repositories that were added with theirs. One with an address that is
-/// none is not among them: a sync says so of its project.
-pub(crate) async fn list_forges(resources: &Resources) -> Result<Vec<Forge>> {
-    Ok(all_forges(resources).await?.usable)
-}
-
-async fn all_forges(resources: &Resources) -> Result<Forges> {
-    let mut unusable = Vec::new();
-    let mut forges = resources.settings().forges.clone();
-    for entry in resources.with_ledger(|ledger| ledger.repositories()).await? {
-        let Some(added) = entry.forge else { continue };
-        if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
-            continue;
-        }
-        let base_url = match added.base_url.parse() {
-            Ok(url) => url,
-            Err(error) => {
-                let (project, address) = (entry.project, echo(&added.base_url));
-                let message = format!("'{address}' is no address of a forge: {error}");
-                let error = Error::new(ErrorKind::Configuration, message)
-                    .with_hint(format!("remove the repository with 'backstory remove {project}' and add it again"));
-                unusable.push((project, error));
-                continue;
-            }
-        };
-        let web_url = forge::web_url(added.kind, &base_url);
-        match forges.iter_mut().find(|forge| forge.kind == added.kind && forge.web_url() == web_url) {
-            Some(forge) => forge.projects.push(entry.project),
-            None => forges.push(Forge {
-                kind: added.kind,
-                connection: forge::Settings {
-                    network: network_for_added_forges(resources),
-                    ..forge::Settings::new(base_url, None)
-                },
-                projects: vec![entry.project],
-                webhook_secret: None,
-            }),
-        }
-    }
-    Ok(Forges { usable: forges, unusable })
-}
-
-/// Where a forge may be that is not configured: whoever uses the API can name one.
-pub(crate) fn network_for_added_forges(resources: &Resources) -> forge::Network {
-    forge::Network::Public(AllowedHosts::new(&resources.settings().repositories.allowed_hosts))
-}
-
 /// Brings what follows from all that was read up to it, before it is projected.
 async fn update_profiles(resources: &Resources) -> Result<()> {
     resources.blocking(recompute_hidden_people).await
@@ -591,13 +525,9 @@ impl Drop for StopOnDrop {
     }
 }
 
-pub(crate) fn forgotten(project: &str) -> Error {
-    Error::new(ErrorKind::Configuration, format!("{project} was forgotten, so it is not read")).with_hint(format!(
-        "take it out of the configuration, or let it be read again with 'backstory forget --undo {project}'"
-    ))
-}
-
-pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::invalid(format!("{} is not known", echo(project))).with_hint(format!("known projects: {}", known.join(", ")))
+/// Kind and number of the issue or merge request that an item is or belongs to, told from its key in the ledger.
+pub(crate) fn number(key: &str) -> Option<(ThreadKind, u64)> {
+    let (thread, _discussion) = key.split_once('~').unwrap_or((key, ""));
+    let kinds = [ThreadKind::Issue, ThreadKind::MergeRequest];
+    kinds.into_iter().find_map(|kind| Some((kind, thread.strip_prefix(kind.sigil())?.parse().ok()?)))
 }

@@ -3,18 +3,12 @@
 
 use std::{collections::BTreeMap, future::Future};
 
-use backstory_model::role::ServerRole;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
-use crate::{
-    error::{Error, ErrorKind, Result},
-    resources::Resources,
-    use_case::{Scope, UseCase},
-    worker::stop_task,
-};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many ended tasks are remembered.
 const REMEMBERED: usize = 100;
@@ -97,68 +91,6 @@ pub struct Task {
     pub error: Option<Error>,
     /// What it did: counts, a JSON object.
     pub summary: serde_json::Value,
-}
-
-/// Looks at a task; nothing answers if it has been dropped since it ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GetTask {
-    /// Its number.
-    pub id: u64,
-}
-
-/// Lists the tasks of the process, newest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ListTasks {}
-
-/// Stops a task; what it has committed is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StopTask {
-    /// Its number.
-    pub id: u64,
-}
-
-impl UseCase for GetTask {
-    const NAME: &'static str = "task";
-    const ROLE: Option<ServerRole> = None;
-    type Answer = Option<Task>;
-
-    async fn run(self, resources: &Resources) -> Result<Option<Task>> {
-        Ok(find_task(resources, self.id).map(|task| task.borrow().clone()))
-    }
-}
-
-impl UseCase for ListTasks {
-    const NAME: &'static str = "tasks";
-    const ROLE: Option<ServerRole> = None;
-    type Answer = Vec<Task>;
-
-    async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
-        Ok(list_tasks(resources))
-    }
-}
-
-impl UseCase for StopTask {
-    const NAME: &'static str = "stop-task";
-    const SCOPE: Scope = Scope::Sync;
-    const ROLE: Option<ServerRole> = None;
-    type Answer = Task;
-
-    async fn run(self, resources: &Resources) -> Result<Task> {
-        stop_task(resources, self.id).await
-    }
-}
-
-/// The visible tasks, newest first. What one says may concern any project, so whoever does not see all sees none.
-pub(crate) fn list_tasks(resources: &Resources) -> Vec<Task> {
-    if resources.visibility().allows_all_projects() { resources.tasks().list() } else { Vec::new() }
-}
-
-/// Follows a visible task: the receiver sees every change of it.
-pub(crate) fn find_task(resources: &Resources, id: u64) -> Option<watch::Receiver<Task>> {
-    resources.tasks().get(id).filter(|_| resources.visibility().allows_all_projects())
 }
 
 impl Task {

@@ -7,10 +7,15 @@
 pub(crate) mod chain;
 mod earlier;
 mod lines;
+pub(crate) mod node;
+pub(crate) mod origins;
 mod reasons;
-pub(crate) mod remembered;
 mod requests;
+pub(crate) mod solutions;
+pub(crate) mod steps;
 pub(crate) mod target;
+pub(crate) mod text;
+pub(crate) mod words;
 
 use backstory_model::{
     commit::Sha,
@@ -21,18 +26,18 @@ use backstory_model::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use target::Place;
-pub use target::Target;
-
 use crate::{
-    enrich::{ThreadNotes, kept::generated_notes},
     error::{Error, Result},
+    generated::{ThreadNotes, results::generated_notes},
     resources::Resources,
     use_case::{UseCase, Weight},
 };
-use chain::trace_node;
 use lines::{trace_lines, trace_symbol};
+use node::trace_node;
 use target::resolve_place;
+
+pub(crate) use target::Place;
+pub use target::Target;
 
 /// Most lines that are asked about at once.
 pub const MAX_LINES: u32 = 10_000;
@@ -110,7 +115,7 @@ pub struct TraceNode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Words quoted from the node.
+    /// CodeWords quoted from the node.
     pub text: Option<String>,
     /// Where they stand, for people.
     pub url: Option<String>,

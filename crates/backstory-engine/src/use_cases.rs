@@ -33,9 +33,9 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::forget::ForgetRequest>();
     visitor.visit::<crate::forget::UndoForget>();
     visitor.visit::<crate::links::MeasureLinks>();
-    visitor.visit::<crate::read::CoverageRequest>();
-    visitor.visit::<crate::read::ListThreads>();
-    visitor.visit::<crate::read::SyncStatusRequest>();
+    visitor.visit::<crate::status::CoverageRequest>();
+    visitor.visit::<crate::threads::ListThreads>();
+    visitor.visit::<crate::status::SyncStatusRequest>();
     visitor.visit::<crate::rebuild::RebuildRequest>();
     visitor.visit::<crate::repository::AddRequest>();
     visitor.visit::<crate::repository::CentralFilesRequest>();
@@ -51,9 +51,9 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::stats::StatsRequest>();
     visitor.visit::<crate::summary::SummarizeRequest>();
     visitor.visit::<crate::sync::SyncRequest>();
-    visitor.visit::<crate::task::GetTask>();
-    visitor.visit::<crate::task::ListTasks>();
-    visitor.visit::<crate::task::StopTask>();
+    visitor.visit::<crate::worker::tasks::GetTask>();
+    visitor.visit::<crate::worker::tasks::ListTasks>();
+    visitor.visit::<crate::worker::tasks::StopTask>();
     visitor.visit::<crate::trace::TraceRequest>();
     visitor.visit::<crate::worker::CancelJob>();
     visitor.visit::<crate::worker::ListJobs>();

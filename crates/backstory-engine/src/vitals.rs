@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use backstory_store::ledger::{JobKind, JobStatus};
 use jiff::Timestamp;
 
-use crate::{error::Result, read::index_coverage, resources::Resources, sync::known_projects};
+use crate::{catalog::known_projects, error::Result, resources::Resources, status::index_coverage};
 
 /// Directories and files of the data directory that are measured, by what they hold.
 const STORES: [(&str, &[&str]); 4] = [

@@ -9,28 +9,30 @@
 //! whatever changed in the minute before it was read, so an older response does not stay.
 
 pub(crate) mod queue;
+pub(crate) mod tasks;
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use backstory_model::id::{NodeId, ThreadId, ThreadKind};
 use backstory_sources::forge::webhook::{self, Announcement, Changed};
 use backstory_store::ledger::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::{
+    catalog::{known_projects, list_forges},
     error::{Error, ErrorKind, Result},
     resources::Resources,
     settings::{Forge, ForgeKind, Schedule},
-    sync::{Scope, SyncRequest, known_projects, list_forges, refetch, start_sync},
-    task::{Task, TaskKind, TaskStatus, find_task},
+    sync::{Scope, SyncRequest, refetch, start_sync},
+    task::{Task, TaskKind, TaskStatus},
 };
 
 pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
+pub use tasks::{GetTask, ListTasks, StopTask};
 
 /// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
 const LOOK: Duration = Duration::from_secs(1);
@@ -41,15 +43,6 @@ const BACKOFF: ExponentialBuilder =
 const BATCH: usize = 25;
 /// Jobs that read whole projects.
 const WHOLE: [JobKind; 3] = [JobKind::Sync, JobKind::Reconcile, JobKind::Full];
-
-/// What the worker and those who give it work share.
-#[derive(Default)]
-pub(crate) struct Work {
-    /// Somebody has put a job into the queue.
-    waiting: Notify,
-    /// The tasks that do jobs, by the jobs' numbers.
-    tasks: Mutex<HashMap<i64, u64>>,
-}
 
 /// What became of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,38 +70,6 @@ pub(crate) async fn run_worker(resources: &Resources, mut stop: watch::Receiver<
         .await?;
     let mut single_stop = stop.clone();
     tokio::try_join!(run_project_jobs(resources, &mut stop), run_refetch_jobs(resources, &mut single_stop)).map(|_| ())
-}
-
-/// Stops a task; what it has committed is kept. One that has ended stays as it is.
-///
-/// # Errors
-/// There is no such task, it must not be stopped, or a job does it, which can be cancelled.
-pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
-    let Some(mut watched) = find_task(resources, id) else {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
-    };
-    let owner = {
-        let tasks = resources.shared.work.tasks.lock();
-        tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
-    };
-    if let Some(job) = owner {
-        return Err(Error::new(ErrorKind::Conflict, format!("task {id} does job {job}"))
-            .with_hint(format!("'backstory jobs cancel {job}' stops it")));
-    }
-    if watched.borrow().kind == TaskKind::Forget {
-        let message = "what is being forgotten is half gone, so that cannot be stopped";
-        return Err(Error::new(ErrorKind::Conflict, message).with_hint("wait for it to end"));
-    }
-    resources.tasks().stop(id);
-    // The sender lives until the task has ended.
-    let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
-    let ended = ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))?;
-    if ended.kind == TaskKind::Sync && ended.status == TaskStatus::Failed {
-        // By itself it would be recorded only when the stores are opened next, as if the process had died.
-        let reason = "stopped by Ctrl-C, or by 'sync --force' or 'stopTask' of somebody else";
-        resources.with_ledger(move |ledger| ledger.fail_stale_runs(reason, Timestamp::now())).await?;
-    }
-    Ok(ended)
 }
 
 fn task_of(resources: &Resources, job: i64) -> Option<u64> {

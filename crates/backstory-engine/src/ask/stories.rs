@@ -13,15 +13,16 @@ use backstory_model::{
 };
 use backstory_store::index::StoredDocument;
 
-use super::document::{CitedDocument, document_of_commit, document_of_file, documents_of_thread};
 use crate::{
+    citations::{CitedDocument, document_of_commit, document_of_file, documents_of_thread},
     error::{Error, Result},
     resources::Resources,
     search::{Definition, Hit},
+    support::has_stem,
 };
 
 /// Stories that are read.
-pub(super) const MAX_STORIES: usize = 6;
+const MAX_STORIES: usize = 6;
 /// Pieces of one story that are looked at, the first ones.
 const MAX_PIECES: usize = 4_000;
 /// Longest block of code that is quoted, in lines.
@@ -83,16 +84,6 @@ impl Story {
         }
         terms.iter().map(|term| has_stem(&all, &term.stem)).collect()
     }
-}
-
-/// Whether a text with these stems has a word; longer forms of a long word count.
-pub(super) fn has_stem(stems: &BTreeSet<String>, stem: &str) -> bool {
-    const LONG: usize = 5;
-    if stems.contains(stem) {
-        return true;
-    }
-    let next = stems.range(stem.to_owned()..).next();
-    stem.chars().count() >= LONG && next.is_some_and(|next| next.starts_with(stem))
 }
 
 /// What is to be read of a story.

@@ -10,8 +10,8 @@ use backstory_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::document::{CitedDocument, cited_document};
 use crate::{
+    citations::{CitedDocument, cited_document},
     error::{Error, Result},
     read::ledger_key,
     records::parse_item,
@@ -56,7 +56,7 @@ pub struct Check {
 ///
 /// # Errors
 /// There are more than [`MAX_CITATIONS`], or the ledger cannot be read at all.
-pub(crate) async fn verify_citations(resources: &Resources, citations: Vec<Citation>) -> Result<Vec<Check>> {
+async fn verify_citations(resources: &Resources, citations: Vec<Citation>) -> Result<Vec<Check>> {
     if citations.len() > MAX_CITATIONS {
         return Err(Error::invalid(format!(
             "{} citations were given; at most {MAX_CITATIONS} are verified at once",

@@ -7,20 +7,19 @@ use backstory_model::{
     time::day,
 };
 use backstory_sources::redact::redact;
-use jiff::Timestamp;
 
 use super::{
     Found, StatementSender,
     select::{MAX_QUOTES, choose},
     stories::Story,
-    support::{Sentence, Sentences, check},
     tell,
 };
 use crate::{
+    completion::{complete_prompt, refund_unused, reserve},
     error::Result,
-    llm::{ChatModel, Completion, Prompt},
-    provider::ProviderError,
+    llm::{ChatModel, Prompt},
     resources::Resources,
+    support::{Sentence, Sentences, check},
 };
 
 /// Version of the prompt below.
@@ -92,57 +91,6 @@ pub(super) async fn generate_answer(
     }
     add(&mut answer, sentences.end(), &passages, &texts, telling).await;
     Ok(Some(complete(answer)).filter(|answer| answer.answered))
-}
-
-/// What a model writes, within the budget of the day.
-pub(crate) async fn complete_prompt(resources: &Resources, model: &ChatModel, prompt: &Prompt) -> Result<Completion> {
-    Ok(try_complete(resources, model, prompt).await??)
-}
-
-/// The same; what the model or its budget is the reason of stands apart from failures of a store.
-pub(crate) async fn try_complete(
-    resources: &Resources,
-    model: &ChatModel,
-    prompt: &Prompt,
-) -> Result<std::result::Result<Completion, ProviderError>> {
-    let reserved = match reserve(resources, model, prompt).await? {
-        Ok(reserved) => reserved,
-        Err(error) => return Ok(Err(error)),
-    };
-    let completion = match model.complete(prompt).await {
-        Ok(completion) => completion,
-        Err(error) => return Ok(Err(error)),
-    };
-    refund_unused(resources, reserved, completion.tokens).await?;
-    Ok(Ok(completion))
-}
-
-/// Takes from the budget of the day what a prompt and the longest answer to it may take.
-async fn reserve(
-    resources: &Resources,
-    model: &ChatModel,
-    prompt: &Prompt,
-) -> Result<std::result::Result<Reserved, ProviderError>> {
-    let settings = model.settings();
-    let asked = resources.embedder().count_tokens(&prompt.system) + resources.embedder().count_tokens(&prompt.user);
-    let tokens = asked as u64 + u64::from(settings.max_tokens);
-    let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
-    if resources.with_ledger(move |ledger| ledger.reserve_tokens(day, tokens, limit)).await? {
-        return Ok(Ok(Reserved { day, tokens }));
-    }
-    Ok(Err(ProviderError::Budget { limit }))
-}
-
-/// Gives back what was not used.
-async fn refund_unused(resources: &Resources, reserved: Reserved, used: Option<u64>) -> Result<()> {
-    let left = used.map_or(0, |used| reserved.tokens.saturating_sub(used));
-    resources.with_ledger(move |ledger| ledger.refund_tokens(reserved.day, left)).await
-}
-
-/// Tokens that were taken from the budget of a day.
-struct Reserved {
-    day: jiff::civil::Date,
-    tokens: u64,
 }
 
 fn complete(mut answer: Answer) -> Answer {

@@ -18,8 +18,8 @@ use super::{
     quoted,
 };
 use crate::{
+    clones::{clean_text, open_objects},
     error::Result,
-    repository::{clean_text, open_objects},
     resources::Resources,
 };
 

@@ -18,13 +18,14 @@ use super::{
     quoted,
 };
 use crate::{
+    clones::{MAX_TEXT, clean_text, open_objects},
     error::Result,
-    repository::{MAX_TEXT, clean_text, commit_record, open_objects},
+    introduction::merge_requests_introducing,
+    records::commit_record,
     resources::Resources,
     snapshot::State,
     trace::{
         Place,
-        chain::merge_requests_introducing,
         target::{lineage_at, resolve_place},
     },
 };

@@ -14,16 +14,11 @@ use backstory_model::{
 use jiff::Timestamp;
 
 use super::{
+    conditions::accepts_commit,
     evidence::{Evidence, Found, short_reference},
-    narrow::accepts_commit,
     told,
 };
-use crate::{
-    error::Result,
-    repository::commit_record,
-    resources::Resources,
-    trace::{EarlierVersion, chain::item_of_node},
-};
+use crate::{error::Result, read::item_of_node, records::commit_record, resources::Resources, trace::EarlierVersion};
 
 /// Items that may be among those that matter most.
 const MAX_ITEMS: usize = 10;

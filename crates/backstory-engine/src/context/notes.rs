@@ -11,7 +11,7 @@ use super::{
     evidence::{Evidence, Found, short_reference},
     items::{Records, is_covered_by_merge_request, person, sources_of},
 };
-use crate::{enrich::kept::generated_notes, error::Result, resources::Resources};
+use crate::{error::Result, generated::results::generated_notes, resources::Resources};
 
 /// Documents in which reasons are looked for.
 const MAX_DOCUMENTS: usize = 10;

@@ -10,10 +10,10 @@ use backstory_model::{
 
 use super::code::{lines_of, text_at};
 use crate::{
+    catalog::unknown_repository,
     error::{Error, Result},
-    project::documents_of,
+    projection::documents_of,
     read::not_found,
-    repository::add::unknown_repository,
     resources::Resources,
 };
 

@@ -13,13 +13,14 @@ use backstory_sources::{git::text_diff::TextDiffOptions, redact::redact};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{cut, fenced, hundredths, object};
 use crate::{
-    ask::support::has_invented_terms,
+    clones::{clean_text, open_objects},
     error::Result,
+    generated::{cut, escape_fence, hundredths, object},
     llm::Prompt,
-    repository::{clean_text, commit_record, open_objects},
+    records::commit_record,
     resources::Resources,
+    support::has_invented_terms,
 };
 
 /// Version of the prompt below, and of what it is filled with.
@@ -140,7 +141,7 @@ pub(super) fn commit_input(resources: &Resources, project: &str, sha: &str) -> R
     if !diff.is_empty() {
         let _ = write!(text, "\nDiff, cut:\n{diff}");
     }
-    Ok(Some(CommitInput { text: fenced(&resources.redactor().redact(&text).0) }))
+    Ok(Some(CommitInput { text: escape_fence(&resources.redactor().redact(&text).0) }))
 }
 
 /// The first lines that a commit changes in each of its first files, generated ones left out.

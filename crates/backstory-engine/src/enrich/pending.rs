@@ -9,16 +9,18 @@ use backstory_model::{
     repository::Record,
     written::GeneratedKind,
 };
-use backstory_store::ledger::Written;
 use jiff::Timestamp;
 
-use super::{design_notes::thread_input, prompt_version};
-use crate::{error::Result, links::material::each_item, resources::Resources};
+use super::prompt_version;
+use crate::{
+    error::Result,
+    generated::{design_notes::thread_input, results::for_each_generated},
+    records::each_item,
+    resources::Resources,
+};
 
 /// Most items of a kind of a project that are looked at.
 const MAX_ITEMS: usize = 1_000_000;
-/// Rows of the ledger that are read at once.
-const BATCH: usize = 1000;
 
 /// Something to write about.
 pub(super) struct Pending {
@@ -91,19 +93,4 @@ fn pending_threads(
         }
     }
     Ok(())
-}
-
-/// Everything of a kind that was written, in the order of what it is about.
-pub(super) fn for_each_generated(
-    resources: &Resources,
-    kind: GeneratedKind,
-    mut take: impl FnMut(Written),
-) -> Result<()> {
-    let mut after = String::new();
-    loop {
-        let rows = resources.ledger().list_generated(kind.as_str(), &after, BATCH)?;
-        let Some(last) = rows.last() else { return Ok(()) };
-        after.clone_from(&last.subject);
-        rows.into_iter().for_each(&mut take);
-    }
 }

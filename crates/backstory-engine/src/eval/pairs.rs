@@ -12,8 +12,8 @@ use backstory_model::{
 use backstory_store::graph::Direction;
 use serde::{Deserialize, Serialize};
 
-use super::project_of_questions;
 use crate::{
+    catalog::project_of_questions,
     error::{Error, Result},
     read::{load_discussions, load_edges, project_parts},
     resources::Resources,
@@ -54,7 +54,7 @@ impl UseCase for PairRequest {
 ///
 /// # Errors
 /// There is no such project, the count is 0 or above [`MAX_PAIRS`], or a store failed.
-pub(crate) async fn question_pairs(resources: &Resources, project: Option<&str>, count: usize) -> Result<Vec<Pair>> {
+async fn question_pairs(resources: &Resources, project: Option<&str>, count: usize) -> Result<Vec<Pair>> {
     if count == 0 || count > MAX_PAIRS {
         return Err(Error::invalid(format!("{count} pairs were asked for; it must be 1 to {MAX_PAIRS}")));
     }

@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 
 use super::{
     describe_removed, end_forget, rebuild_without, store_sizes,
-    subject::{each_stored, json_of, prepare_probes},
+    subject::prepare_probes,
     verify::{Verification, scan_all_stores},
 };
 use crate::{
     error::{Error, ErrorKind, Result},
-    project::reindex_files,
+    payload::json_of,
+    projection::reindex_files,
+    records::each_stored,
     repository::{lock_repositories, people::names_of},
     resources::Resources,
     snapshot::with_snapshot,

@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use crate::{
     error::{Error, Result},
-    project::thread_documents,
-    records::parse_item,
+    payload::{each_string, json_of},
+    projection::thread_documents,
+    records::{each_stored, parse_item},
     resources::Resources,
 };
 
@@ -35,8 +36,6 @@ const CANDIDATES: usize = 64;
 const PIECES: usize = 12;
 /// Most other items named that have a piece too.
 const NAMED: usize = 10;
-/// Items, or files, that are read at once.
-const BATCH: usize = 500;
 /// Names of what people write, in payloads of either forge and of commits.
 const WRITTEN: [&str; 5] = ["title", "description", "body", "message", "subject"];
 
@@ -158,17 +157,6 @@ fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&Store
     Ok(())
 }
 
-/// Shows every object that there is.
-pub(crate) fn each_stored(resources: &Resources, mut show: impl FnMut(&StoredItem)) -> Result<()> {
-    let mut seq = 0;
-    loop {
-        let items = resources.ledger().changes_after(seq, BATCH)?;
-        let Some(last) = items.last() else { return Ok(()) };
-        seq = last.seq;
-        items.iter().filter(|item| item.payload.is_some()).for_each(&mut show);
-    }
-}
-
 /// Shows the texts of the files at the indexed heads, which the ledger has not.
 fn each_file(resources: &Resources, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
     for entry in resources.ledger().repositories()? {
@@ -207,11 +195,6 @@ impl Found {
 pub(super) fn prepare_probes(pieces: &[String]) -> Result<Pieces> {
     Pieces::new(pieces.iter().map(String::as_str))
         .map_err(|error| Error::internal(format!("pieces of text cannot be looked for: {error}")))
-}
-
-/// The payload of an object.
-pub(crate) fn json_of(item: &StoredItem) -> Option<Value> {
-    item.payload.as_deref().and_then(|payload| serde_json::from_slice(payload).ok())
 }
 
 fn is_of(item: &StoredItem, subject: &Subject) -> bool {
@@ -286,16 +269,6 @@ fn piece(text: &str) -> Option<String> {
 
 fn is_syllable(c: char) -> bool {
     c >= FIRST_SYLLABLE && c.is_alphabetic()
-}
-
-/// Shows every string, of which some are user names.
-pub(crate) fn each_string(json: &Value, show: &mut impl FnMut(&str)) {
-    match json {
-        Value::String(text) => show(text),
-        Value::Array(values) => values.iter().for_each(|value| each_string(value, show)),
-        Value::Object(map) => map.values().for_each(|value| each_string(value, show)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// At most so many of them, each once, from all over.

@@ -14,11 +14,12 @@ use backstory_model::{
 use backstory_store::graph::Graph;
 
 use crate::{
-    error::Result, quarantine::parse_if_readable, read::parse_discussions, records::parse_item, resources::Resources,
+    error::Result,
+    read::parse_discussions,
+    records::{each_item, parse_item},
+    resources::Resources,
 };
 
-/// Items that are read at once.
-const BATCH: usize = 1000;
 /// Most commits of one merge request that count.
 const MAX_COMMITS: usize = 200;
 /// Longest text of a merge request's commits, in bytes.
@@ -98,25 +99,6 @@ fn link_texts(resources: &Resources, graph: &Graph, project: &str) -> Result<Lin
         (changes, merged) = (carried.changes, carried.merged);
     }
     Ok(LinkInputs { issues, changes, stated, merged })
-}
-
-/// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
-pub(crate) fn each_item(
-    resources: &Resources,
-    project: &str,
-    kind: ItemKind,
-    most: usize,
-    mut take: impl FnMut(Item),
-) -> Result<()> {
-    let (mut after, mut read): (Option<String>, usize) = (None, 0);
-    while read < most {
-        let items = resources.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
-        let Some(last) = items.last() else { break };
-        after = Some(last.key.clone());
-        read += items.len();
-        items.iter().filter_map(|stored| parse_if_readable(resources, stored)).for_each(&mut take);
-    }
-    Ok(())
 }
 
 fn link_issues(resources: &Resources, project: &str) -> Result<Vec<Issue>> {

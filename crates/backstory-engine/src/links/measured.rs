@@ -6,14 +6,13 @@ use backstory_model::{
     id::NodeId,
     link::{Corpus, Found, Link, LinkReport, LinkTrial},
 };
-
 use serde::{Deserialize, Serialize};
 
 use super::material::{StatedLinks, load_link_inputs};
 use crate::{
+    catalog::project_of_questions,
     error::Result,
-    eval::project_of_questions,
-    resources::Resources,
+    resources::{Resources, blocking},
     use_case::{UseCase, Weight},
 };
 
@@ -42,23 +41,22 @@ impl UseCase for MeasureLinks {
 ///
 /// # Errors
 /// There is no such project, or a store failed.
-pub(crate) async fn measure_links(resources: &Resources, project: Option<&str>) -> Result<LinkReport> {
+async fn measure_links(resources: &Resources, project: Option<&str>) -> Result<LinkReport> {
     let project = project_of_questions(resources, project).await?;
     let material = load_link_inputs(resources, &resources.graph(), &project).await?;
     let least = resources.settings().links.confidence;
-    resources
-        .blocking(move |_| {
-            let mut merged: Vec<_> = material.merged.iter().map(|(id, at)| (*at, id)).collect();
-            merged.sort();
-            let measured: HashSet<&NodeId> =
-                merged.iter().rev().take((merged.len() * MEASURED).div_ceil(5)).map(|(_, id)| *id).collect();
-            let corpus = Corpus::new(material.issues, material.changes);
-            let links = corpus.links(|change| measured.contains(&change.id), 0.0);
-            let found: HashMap<&NodeId, Link> = links.map(|(change, link)| (&change.id, link)).collect();
-            let recovered = |id: &&NodeId| recovered(id, found.get(id), &material.stated);
-            Ok(LinkReport::of(&measured.iter().map(recovered).collect::<Vec<_>>(), least))
-        })
-        .await
+    blocking(move || {
+        let mut merged: Vec<_> = material.merged.iter().map(|(id, at)| (*at, id)).collect();
+        merged.sort();
+        let measured: HashSet<&NodeId> =
+            merged.iter().rev().take((merged.len() * MEASURED).div_ceil(5)).map(|(_, id)| *id).collect();
+        let corpus = Corpus::new(material.issues, material.changes);
+        let links = corpus.links(|change| measured.contains(&change.id), 0.0);
+        let found: HashMap<&NodeId, Link> = links.map(|(change, link)| (&change.id, link)).collect();
+        let recovered = |id: &&NodeId| recovered(id, found.get(id), &material.stated);
+        Ok(LinkReport::of(&measured.iter().map(recovered).collect::<Vec<_>>(), least))
+    })
+    .await
 }
 
 fn recovered(change: &NodeId, found: Option<&Link>, stated: &StatedLinks) -> LinkTrial {

@@ -16,20 +16,20 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RepositoryStatus, clone_path, close_clone, evict_repository_record, find_git, lock_repositories,
+    RepositoryStatus, lock_repositories,
     people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
     repository_status,
 };
 use crate::{
-    enrich::projection::refresh_written,
+    catalog::{known_projects, network_for_added_forges, unknown_repository},
+    clones::{clone_path, close_clone, find_git},
     error::{Error, ErrorKind, Result},
-    links::refresh_links,
-    project::catch_up,
+    records::evict_repository_record,
+    refresh::{catch_up, refresh_links, refresh_written},
     resources::Resources,
     settings,
     snapshot::with_snapshot,
-    sync::{known_projects, network_for_added_forges},
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -85,7 +85,7 @@ impl UseCase for RemoveRepository {
 ///
 /// # Errors
 /// The address is refused, it is no repository, or another one has its name.
-pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -> Result<RepositoryStatus> {
+async fn add_repository(resources: &Resources, request: AddRequest) -> Result<RepositoryStatus> {
     resources
         .blocking(move |resources| {
             find_git(resources)?;
@@ -160,7 +160,7 @@ fn check_place(resources: &Resources, address: &str, checked: &Address) -> Resul
     Err(Error::invalid(format!("'{}' {what}", echo(address))))
 }
 
-/// Names of branches as they are kept: without secrets.
+/// AbbreviatedShas of branches as they are kept: without secrets.
 fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
     match branches {
         Branches::Selected(names) => {
@@ -174,7 +174,7 @@ fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
 ///
 /// # Errors
 /// There is none of that name, or a sync is at work.
-pub(crate) async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> {
+async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> {
     let project = project.to_owned();
     let removed = project.clone();
     let busy = |task: &crate::task::Task| {
@@ -247,13 +247,6 @@ pub(crate) fn drop_clone(resources: &Resources, project: &str) -> Result<()> {
 pub(super) fn check_address(resources: &Resources, address: &str) -> Result<Address> {
     let allowed = AllowedHosts::new(&resources.settings().repositories.allowed_hosts);
     Ok(Address::check(address, &allowed, resolve)?)
-}
-
-pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error {
-    let known: Vec<String> =
-        resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
-    let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-    Error::new(ErrorKind::NotFound, format!("there is no repository {}", echo(project))).with_hint(known)
 }
 
 /// The forge to read beside a repository: the one that was asked for, or that its address is of.
@@ -377,7 +370,7 @@ fn host_of(url: &str) -> &str {
 }
 
 /// Removes a clone, if there is one.
-pub(super) fn remove_clone(clone: &Path) -> Result<()> {
+fn remove_clone(clone: &Path) -> Result<()> {
     match std::fs::remove_dir_all(clone) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::internal(format!("the clone {} cannot be removed: {error}", clone.display())))

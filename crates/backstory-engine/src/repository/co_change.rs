@@ -6,12 +6,12 @@ use backstory_model::{
 };
 
 use super::{
-    counted::{Counted, fold_commits},
-    sync::Summary,
+    aggregates::{CommitRange, fold_commits},
+    summary::CommitSummary,
 };
 use crate::{error::Result, resources::Resources};
 
-/// Names of the two counts in the ledger.
+/// AbbreviatedShas of the two counts in the ledger.
 pub(super) const FILES: &str = "files";
 pub(super) const ENTITIES: &str = "entities";
 /// What a pair must reach to be told.
@@ -24,8 +24,8 @@ pub(super) fn co_changes(
     resources: &Resources,
     project: &str,
     name: &str,
-    of: &Counted<'_>,
-    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    of: &CommitRange<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
 ) -> Result<CoChanges> {
     let nothing = CoChange::<String>::new(Limits::default());
     let counts =

@@ -23,8 +23,9 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::{open_objects, sync::Work, thread_key};
+use super::{left_out::record_left_out_files, thread_key, work::RepositorySync};
 use crate::{
+    clones::open_objects,
     error::{Error, Result},
     resources::Resources,
 };
@@ -42,144 +43,132 @@ const MAX_RANKED: usize = 5_000;
 /// Ranks are told in this part of one.
 const MILLIONTHS: f64 = 1_000_000.0;
 
-impl Work<'_> {
-    /// Brings the files of the ledger to a commit. Those are read that `touched` names and those that differ from
-    /// `before`; `times` are those of their newest changes.
-    pub(super) fn head_files(
-        &mut self,
-        before: Option<Sha>,
-        head: Sha,
-        touched: &HashSet<&RepoPath>,
-        times: &BTreeMap<RepoPath, Timestamp>,
-    ) -> Result<()> {
-        let objects = open_objects(self.resources, self.project)?;
-        let mut listing = objects.list(head, MAX_FILES)?;
-        let secret = self.take_secret(&mut listing);
-        self.left_out_of_head(&listing, &secret)?;
-        let files: Vec<TreeFile> = listing.files.into_iter().filter(|file| file.mode.is_file()).collect();
-        let known: HashMap<RepoPath, Sha> = match before {
-            Some(before) => {
-                objects.list(before, MAX_FILES)?.files.into_iter().map(|file| (file.path, file.id)).collect()
-            }
-            None => HashMap::new(),
-        };
-        let stored: BTreeSet<String> =
-            self.resources.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();
-        let is_current = |file: &&TreeFile| {
-            known.get(&file.path) == Some(&file.id)
-                && !touched.contains(&file.path)
-                && stored.contains(file.path.as_str())
-        };
-        let changed: Vec<&TreeFile> = files.iter().filter(|file| !is_current(file)).collect();
-        self.reporter.phase(format!("{} files", self.project), Some(changed.len() as u64));
-        for batch in changed.chunks(BATCH) {
-            let read = self.read_files(&objects, batch, times)?;
-            let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-            for file in read {
-                let thread = thread_key(self.project, &NodeId::file(self.project, file.path.as_str()));
-                page.items.push(self.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
-            }
-            self.commit(&page)?;
-            self.reporter.advance(batch.len() as u64);
-        }
-        let current: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        self.bury(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
-    }
-
-    /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
-    /// addresses, where it must stay what it is, so such a file is not indexed at all.
-    fn take_secret(&self, listing: &mut Listing) -> Vec<RepoPath> {
-        let redactor = self.resources.redactor();
-        let mut secret = Vec::new();
-        listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
-            (Cow::Owned(clean), _) => {
-                secret.push(RepoPath::from_printed(&clean));
-                false
-            }
-            (Cow::Borrowed(_), _) => true,
-        });
-        secret
-    }
-
-    fn read_files(
-        &self,
-        objects: &Objects,
-        files: &[&TreeFile],
-        times: &BTreeMap<RepoPath, Timestamp>,
-    ) -> Result<Vec<HeadFile>> {
-        let queue = Mutex::new(files.iter().rev().copied().collect::<Vec<_>>());
-        let read = |file: &TreeFile| {
-            // In a history that is cut off nothing may be known of a change.
-            let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
-            read_file(objects, file, changed_at, &|path| is_excluded(self.resources, path))
-        };
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let next = queue.lock().pop();
-                match next {
-                    Some(file) => done.push(read(file)?),
-                    None => return Ok(done),
-                }
-            }
-        };
-        let results: Vec<Result<Vec<HeadFile>>> = std::thread::scope(|scope| {
-            let handles: Vec<_> = (0..self.threads).map(|_| scope.spawn(work)).collect();
-            let ended = |_| Err(Error::internal("reading files ended with a bug"));
-            handles.into_iter().map(|handle| handle.join().unwrap_or_else(ended)).collect()
-        });
-        let mut files = Vec::new();
-        for result in results {
-            files.extend(result?);
-        }
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(files)
-    }
-
-    /// What the files at the head refer to, which tests they have, and how central all of it is.
-    pub(super) fn head_links(&mut self) -> Result<()> {
-        self.reporter.phase(format!("{} references", self.project), None);
-        let mut analyses: BTreeMap<String, FileAnalysis> = BTreeMap::new();
-        let mut paths = Vec::new();
-        let mut after: Option<String> = None;
-        loop {
-            let items = self.resources.ledger().items_in(self.project, ItemKind::File, after.as_deref(), PAGE)?;
-            let Some(last) = items.last() else { break };
-            after = Some(last.key.clone());
-            for item in items {
-                let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
-                paths.push(item.key.clone());
-                if let Some(analysis) = file.and_then(|file| file.analysis) {
-                    analyses.insert(item.key, analysis);
-                }
-            }
-        }
-        let mut found = links_of(&analyses);
-        let tests = TestIndex::new(paths.iter().map(String::as_str));
-        for path in &paths {
-            let tests = tests.tests_of(path);
-            if !tests.is_empty() {
-                found.entry(path.clone()).or_default().tests = tests
-                    .into_iter()
-                    .map(|test| FileTest {
-                        path: test.test,
-                        kind: test.kind,
-                        rule: test.rule,
-                        confidence: test.confidence,
-                    })
-                    .collect();
-            }
-        }
+/// Brings the files of the ledger to a commit. Those are read that `touched` names and those that differ from
+/// `before`; `times` are those of their newest changes.
+pub(super) fn update_head_files(
+    sync: &mut RepositorySync<'_>,
+    before: Option<Sha>,
+    head: Sha,
+    touched: &HashSet<&RepoPath>,
+    times: &BTreeMap<RepoPath, Timestamp>,
+) -> Result<()> {
+    let objects = open_objects(sync.resources, sync.project)?;
+    let mut listing = objects.list(head, MAX_FILES)?;
+    let secret = remove_secret_paths(sync, &mut listing);
+    record_left_out_files(sync, &listing, &secret)?;
+    let files: Vec<TreeFile> = listing.files.into_iter().filter(|file| file.mode.is_file()).collect();
+    let known: HashMap<RepoPath, Sha> = match before {
+        Some(before) => objects.list(before, MAX_FILES)?.files.into_iter().map(|file| (file.path, file.id)).collect(),
+        None => HashMap::new(),
+    };
+    let stored: BTreeSet<String> = sync.resources.ledger().keys(sync.project, ItemKind::File)?.into_iter().collect();
+    let is_current = |file: &&TreeFile| {
+        known.get(&file.path) == Some(&file.id) && !touched.contains(&file.path) && stored.contains(file.path.as_str())
+    };
+    let changed: Vec<&TreeFile> = files.iter().filter(|file| !is_current(file)).collect();
+    sync.reporter.phase(format!("{} files", sync.project), Some(changed.len() as u64));
+    for batch in changed.chunks(BATCH) {
+        let read = read_files(sync, &objects, batch, times)?;
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-        for (path, links) in &found {
-            page.items.push(self.item(ItemKind::FileLinks, path.clone(), None, None, links));
+        for file in read {
+            let thread = thread_key(sync.project, &NodeId::file(sync.project, file.path.as_str()));
+            page.items.push(sync.item(ItemKind::File, file.path.as_str().to_owned(), Some(thread), None, &file));
         }
-        let ranks = importance(&found);
-        page.items.push(self.item(ItemKind::Importance, IMPORTANCE.to_owned(), None, None, &ranks));
-        self.commit(&page)?;
-        let stored = self.resources.ledger().keys(self.project, ItemKind::FileLinks)?;
-        self.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
+        sync.commit(&page)?;
+        sync.reporter.advance(batch.len() as u64);
     }
+    let current: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    sync.bury(ItemKind::File, stored.into_iter().filter(|path| !current.contains(path.as_str())))
+}
+
+/// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
+/// addresses, where it must stay what it is, so such a file is not indexed at all.
+fn remove_secret_paths(sync: &RepositorySync<'_>, listing: &mut Listing) -> Vec<RepoPath> {
+    let redactor = sync.resources.redactor();
+    let mut secret = Vec::new();
+    listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
+        (Cow::Owned(clean), _) => {
+            secret.push(RepoPath::from_printed(&clean));
+            false
+        }
+        (Cow::Borrowed(_), _) => true,
+    });
+    secret
+}
+
+fn read_files(
+    sync: &RepositorySync<'_>,
+    objects: &Objects,
+    files: &[&TreeFile],
+    times: &BTreeMap<RepoPath, Timestamp>,
+) -> Result<Vec<HeadFile>> {
+    let queue = Mutex::new(files.iter().rev().copied().collect::<Vec<_>>());
+    let read = |file: &TreeFile| {
+        // In a history that is cut off nothing may be known of a change.
+        let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
+        read_file(objects, file, changed_at, &|path| is_excluded(sync.resources, path))
+    };
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let next = queue.lock().pop();
+            match next {
+                Some(file) => done.push(read(file)?),
+                None => return Ok(done),
+            }
+        }
+    };
+    let results: Vec<Result<Vec<HeadFile>>> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..sync.threads).map(|_| scope.spawn(work)).collect();
+        let ended = |_| Err(Error::internal("reading files ended with a bug"));
+        handles.into_iter().map(|handle| handle.join().unwrap_or_else(ended)).collect()
+    });
+    let mut files = Vec::new();
+    for result in results {
+        files.extend(result?);
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// What the files at the head refer to, which tests they have, and how central all of it is.
+pub(super) fn update_head_links(sync: &mut RepositorySync<'_>) -> Result<()> {
+    sync.reporter.phase(format!("{} references", sync.project), None);
+    let mut analyses: BTreeMap<String, FileAnalysis> = BTreeMap::new();
+    let mut paths = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let items = sync.resources.ledger().items_in(sync.project, ItemKind::File, after.as_deref(), PAGE)?;
+        let Some(last) = items.last() else { break };
+        after = Some(last.key.clone());
+        for item in items {
+            let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
+            paths.push(item.key.clone());
+            if let Some(analysis) = file.and_then(|file| file.analysis) {
+                analyses.insert(item.key, analysis);
+            }
+        }
+    }
+    let mut found = links_of(&analyses);
+    let tests = TestIndex::new(paths.iter().map(String::as_str));
+    for path in &paths {
+        let tests = tests.tests_of(path);
+        if !tests.is_empty() {
+            found.entry(path.clone()).or_default().tests = tests
+                .into_iter()
+                .map(|test| FileTest { path: test.test, kind: test.kind, rule: test.rule, confidence: test.confidence })
+                .collect();
+        }
+    }
+    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    for (path, links) in &found {
+        page.items.push(sync.item(ItemKind::FileLinks, path.clone(), None, None, links));
+    }
+    let ranks = importance(&found);
+    page.items.push(sync.item(ItemKind::Importance, IMPORTANCE.to_owned(), None, None, &ranks));
+    sync.commit(&page)?;
+    let stored = sync.resources.ledger().keys(sync.project, ItemKind::FileLinks)?;
+    sync.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
 }
 
 /// Whether the configuration leaves a path out.

@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    counted::{Counted, fold_commits},
-    sync::{Summary, Work},
+    aggregates::{CommitRange, fold_commits},
+    summary::CommitSummary,
+    work::RepositorySync,
 };
 use crate::{error::Result, resources::Resources};
 
-/// Names of it in the ledger.
+/// AbbreviatedShas of it in the ledger.
 const COMMITS: &str = "left_out_commits";
 const FILES: &str = "left_out_files";
 /// Most commits and most paths with secrets that are named.
@@ -31,7 +32,7 @@ struct Commits {
 }
 
 impl Commits {
-    fn add(&mut self, summary: &Summary) {
+    fn add(&mut self, summary: &CommitSummary) {
         let Some(reason) = &summary.incomplete else { return };
         self.count += 1;
         self.first.push((summary.at, summary.sha, reason.clone()));
@@ -57,32 +58,30 @@ struct Files {
     mailmap: Option<u64>,
 }
 
-impl Work<'_> {
-    /// Notes what is left out of commits.
-    pub(super) fn left_out_of_commits(
-        &self,
-        counted: &Counted<'_>,
-        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
-    ) -> Result<()> {
-        fold_commits(self.resources, self.project, COMMITS, counted, all, Commits::default(), Commits::add)?;
-        Ok(())
-    }
+/// Notes what is left out of commits.
+pub(super) fn record_left_out_commits(
+    sync: &RepositorySync<'_>,
+    counted: &CommitRange<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
+) -> Result<()> {
+    fold_commits(sync.resources, sync.project, COMMITS, counted, all, Commits::default(), Commits::add)?;
+    Ok(())
+}
 
-    /// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
-    pub(super) fn left_out_of_head(&self, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
-        let is_mailmap = |path: &RepoPath| path.as_str() == mailmap::PATH;
-        let mailmap = listing.files.iter().find(|file| file.mode.is_file() && is_mailmap(&file.path));
-        let name = |path: &RepoPath| self.resources.redactor().redact(path.as_str()).0.into_owned();
-        let files = Files {
-            count: listing.left_out,
-            first: listing.named.iter().map(name).collect(),
-            secret: secret.len() as u64,
-            first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
-            mailmap: mailmap.and_then(|file| file.size).filter(|size| *size > MAX_MAILMAP as u64),
-        };
-        let state = serde_json::to_vec(&files).unwrap_or_default();
-        Ok(self.resources.ledger().put_aggregate(self.project, FILES, &state)?)
-    }
+/// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
+pub(super) fn record_left_out_files(sync: &RepositorySync<'_>, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
+    let is_mailmap = |path: &RepoPath| path.as_str() == mailmap::PATH;
+    let mailmap = listing.files.iter().find(|file| file.mode.is_file() && is_mailmap(&file.path));
+    let name = |path: &RepoPath| sync.resources.redactor().redact(path.as_str()).0.into_owned();
+    let files = Files {
+        count: listing.left_out,
+        first: listing.named.iter().map(name).collect(),
+        secret: secret.len() as u64,
+        first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
+        mailmap: mailmap.and_then(|file| file.size).filter(|size| *size > MAX_MAILMAP as u64),
+    };
+    let state = serde_json::to_vec(&files).unwrap_or_default();
+    Ok(sync.resources.ledger().put_aggregate(sync.project, FILES, &state)?)
 }
 
 /// What was left out of a repository, in sentences; empty if nothing was.
@@ -120,7 +119,7 @@ pub(super) fn left_out(resources: &Resources, project: &str) -> Result<Vec<Strin
     Ok(sentences)
 }
 
-/// Names with how many more there are.
+/// AbbreviatedShas with how many more there are.
 fn listed(names: impl Iterator<Item = String>, count: u64) -> String {
     let names: Vec<String> = names.collect();
     let more = count.saturating_sub(names.len() as u64);

@@ -16,8 +16,9 @@ use backstory_sources::git::{
 };
 use backstory_store::ledger::{BlameHead, BlameUpdate, LedgerError, StoredBlame};
 
-use super::{Tips, clone_path, open_objects};
+use super::Tips;
 use crate::{
+    clones::{clone_path, open_objects},
     error::{Error, ErrorKind, Result},
     resources::Resources,
 };

@@ -15,11 +15,12 @@ use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
-use super::{commit_record, has_clone, lock_repositories, open_objects, repository_record};
+use super::lock_repositories;
 use crate::{
+    clones::{has_clone, open_objects},
     error::Result,
-    forget::subject::{each_stored, each_string, json_of},
-    quarantine::parse_if_readable,
+    payload::{each_string, json_of},
+    records::{commit_record, each_stored, parse_if_readable, repository_record},
     resources::Resources,
 };
 

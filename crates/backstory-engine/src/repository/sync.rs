@@ -3,103 +3,54 @@
 use std::{
     borrow::Cow,
     collections::{BTreeSet, HashMap, HashSet},
-    sync::Arc,
     thread,
 };
 
 use backstory_model::{
     commit::{Commit, RepoPath, Sha},
     entity::ItemKind,
-    id::NodeId,
     reference::Context,
-    repository::{CommitRecord, IndexedBranch, Merge, Repository, code_key},
+    repository::{CommitRecord, IndexedBranch, Merge, Repository},
 };
 use backstory_sources::git::{
     clone::{CloneLimits, CloneRequest, CloneState, clone, fetch},
-    command::{Cancel, Git},
+    command::Cancel,
     graph::CommitGraph,
     history::{HistoryOptions, Wanted, history},
     refs::{self, Refs},
 };
-use backstory_store::ledger::{Branches, Changes, NewItem, Page, RepositoryEntry, Subject};
+use backstory_store::ledger::{Branches, Page, RepositoryEntry, Subject};
 use jiff::Timestamp;
-use serde::Serialize;
 
 use super::{
-    REPOSITORY, Tips,
+    Tips,
+    abbreviations::{AbbreviatedShas, abbreviated, known_of, resolve},
     add::{check_address, credential_for, forge_of},
-    clone_path,
+    aggregates::{CommitRange, changed_at},
     co_change::{self, co_changes},
-    commit_record,
-    counted::{Counted, changed_at},
     entities::Outlines,
-    evict_repository_record, find_git,
+    head::{update_head_files, update_head_links},
+    left_out::record_left_out_commits,
     lineage::update_lineage,
     lock_repositories,
-    named::{Names, abbreviated, known_of, resolve},
-    open_objects,
+    named::update_abbreviations,
     people::{add_identities, note_possible_orphans},
-    repository_record,
-    standing::{Checkpoint, FORMAT, SyncPlan, begin_sync, finish_sync},
-    thread_key,
+    summary::{CommitSummary, load_summaries},
+    sync_state::{Checkpoint, FORMAT, SyncPlan, begin_sync, finish_sync},
+    unreachable::{mark_unreachable, retire_commits},
+    work::{BATCH, Report, RepositorySync},
 };
 use crate::{
+    catalog::forgotten,
+    clones::{clone_path, find_git, open_objects},
     error::{Error, Result},
+    records::{REPOSITORY, evict_repository_record, repository_record},
     resources::Resources,
-    sync::forgotten,
     task::Reporter,
 };
 
-/// Commits that are written at once.
-pub(super) const BATCH: usize = 256;
 /// Merges, tags and the like that are written at once.
 const SMALL_BATCH: usize = 2_000;
-
-/// What a sync of a repository did.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) changes: Changes,
-    pub(crate) gone: u64,
-    pub(crate) retired: u64,
-}
-
-/// What of a commit is counted.
-#[derive(Clone, Debug)]
-pub(super) struct Summary {
-    pub(super) files: Vec<String>,
-    pub(super) entities: Vec<String>,
-    pub(super) sha: Sha,
-    pub(super) touched: Vec<RepoPath>,
-    pub(super) at: Timestamp,
-    pub(super) people: [(String, String); 2],
-    pub(super) named: Names,
-    /// Why not everything is known of it.
-    pub(super) incomplete: Option<String>,
-}
-
-impl Summary {
-    fn of(record: &CommitRecord, named: Names) -> Self {
-        let commit = &record.commit;
-        let person = |of: &backstory_model::commit::Signature| (of.name.clone(), of.email.clone());
-        // What a merge changes against its first parent was counted with the commits that it brought.
-        let changes = if commit.is_merge() { &[][..] } else { &commit.changes[..] };
-        let name = |path: &RepoPath| code_key(path.as_str(), None);
-        Self {
-            files: changes.iter().map(|change| name(&change.path)).collect(),
-            entities: record
-                .entities
-                .iter()
-                .map(|change| code_key(change.entity.path.as_str(), Some(&change.entity.name)))
-                .collect(),
-            sha: commit.sha,
-            touched: commit.changes.iter().map(|change| change.path.clone()).collect(),
-            at: commit.committer.at,
-            named,
-            incomplete: commit.incomplete.clone(),
-            people: [person(&commit.author), person(&commit.committer)],
-        }
-    }
-}
 
 /// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
 pub(crate) fn sync_repository(
@@ -114,7 +65,7 @@ pub(crate) fn sync_repository(
     if resources.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
         return Err(forgotten(&entry.project));
     }
-    let mut work = Work {
+    let mut work = RepositorySync {
         resources,
         project: &entry.project,
         git: find_git(resources)?,
@@ -127,42 +78,7 @@ pub(crate) fn sync_repository(
     Ok(work.report)
 }
 
-/// Summaries of commits; those that this run has not read come from the ledger.
-pub(super) fn load_summaries(
-    resources: &Resources,
-    project: &str,
-    commits: &[Sha],
-    read: &mut HashMap<Sha, Summary>,
-) -> Result<Vec<Summary>> {
-    let Some(repository) = repository_record(resources, project)? else { return Ok(vec![]) };
-    let context = Context { forge: repository.forge, project, forge_url: &repository.forge_url };
-    let mut summaries = Vec::new();
-    for commit in commits {
-        match read.remove(commit) {
-            Some(summary) => summaries.push(summary),
-            None => {
-                let Some(record) = commit_record(resources, project, &commit.to_string())? else { continue };
-                let texts = abbreviated(&record.commit.message, context).into_iter();
-                let named = texts.map(|text| (text.clone(), record.named.get(&text).copied())).collect();
-                summaries.push(Summary::of(&record, named));
-            }
-        }
-    }
-    Ok(summaries)
-}
-
-/// The sync of one repository.
-pub(super) struct Work<'a> {
-    pub(super) resources: &'a Resources,
-    pub(super) project: &'a str,
-    git: Git,
-    pub(super) threads: usize,
-    pub(super) reporter: &'a Reporter,
-    pub(super) cancel: &'a Cancel,
-    pub(super) report: Report,
-}
-
-impl Work<'_> {
+impl RepositorySync<'_> {
     fn run(&mut self, entry: &RepositoryEntry, full: bool) -> Result<()> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;
@@ -185,7 +101,7 @@ impl Work<'_> {
         finish_sync(self.resources, self.project, basis)
     }
 
-    /// Names of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
+    /// AbbreviatedShas of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
     fn redact_refs(&self, mut refs: Refs) -> Refs {
         let redactor = self.resources.redactor();
         let clean = |name: &mut RepoPath| {
@@ -274,8 +190,8 @@ impl Work<'_> {
         names.sort_unstable();
         let mut summaries = self.new_commits(&graph, (known, kept.clone()), &all, &names)?;
         match &kept {
-            Some(kept) => self.retire_commits(kept, &stored)?,
-            None => self.mark_unreachable(&graph, &stored)?,
+            Some(kept) => retire_commits(self, kept, &stored)?,
+            None => mark_unreachable(self, &graph, &stored)?,
         }
         let old_head = done.tips.get(default).copied().filter(|_| forward);
         self.merges(&graph, tips.get(default).copied(), old_head)?;
@@ -287,18 +203,18 @@ impl Work<'_> {
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
         let pending = load_summaries(self.resources, self.project, &pending, &mut summaries)?;
-        let counted = Counted { before: &before, now: &now, new: &pending, forward };
+        let counted = CommitRange { before: &before, now: &now, new: &pending, forward };
         let (resources, project) = (self.resources, self.project);
         let mut every = || load_summaries(resources, project, &graph.order, &mut HashMap::new());
-        self.names(&names, &counted, &mut every)?;
-        self.left_out_of_commits(&counted, &mut every)?;
+        update_abbreviations(self, &names, &counted, &mut every)?;
+        record_left_out_commits(self, &counted, &mut every)?;
         let people = pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect();
         add_identities(self.resources, self.project, people)?;
         if let Some(head) = tips.get(default) {
             let times = changed_at(self.resources, self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
-            self.head_files(old_head, *head, &touched, &times)?;
-            self.head_links()?;
+            update_head_files(self, old_head, *head, &touched, &times)?;
+            update_head_links(self)?;
         }
         self.co_change(&counted, &mut every)
     }
@@ -335,7 +251,7 @@ impl Work<'_> {
         (known, kept): (HashSet<Sha>, Option<HashSet<Sha>>),
         tips: &[Sha],
         names: &[Sha],
-    ) -> Result<HashMap<Sha, Summary>> {
+    ) -> Result<HashMap<Sha, CommitSummary>> {
         let count = graph.order.iter().filter(|commit| !known.contains(*commit)).count();
         let mut summaries = HashMap::new();
         if count == 0 {
@@ -363,7 +279,7 @@ impl Work<'_> {
         graph: &CommitGraph,
         names: &[Sha],
         outlines: &mut Outlines,
-        summaries: &mut HashMap<Sha, Summary>,
+        summaries: &mut HashMap<Sha, CommitSummary>,
     ) -> Result<()> {
         let objects = open_objects(self.resources, self.project)?;
         let repository = self.repository()?;
@@ -373,35 +289,19 @@ impl Work<'_> {
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for (commit, entities) in commits.into_iter().zip(entities) {
             let texts = abbreviated(&commit.message, context).into_iter();
-            let named: Names = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
+            let named: AbbreviatedShas = texts.map(|text| (text.clone(), resolve(&text, names))).collect();
             let corrected = graph.corrected_time(commit.sha).and_then(|time| Timestamp::from_second(time).ok());
             let corrected_at = corrected.filter(|corrected| *corrected > commit.committer.at);
             let record = CommitRecord { commit, entities, named: known_of(&named), rewritten: false, corrected_at };
             let item = self.commit_item(&record);
             // Sums and names of people are made of what is stored, in which no secret is left.
             let stored = (!item.secrets.is_empty()).then(|| serde_json::from_slice(&item.payload).ok()).flatten();
-            summaries.insert(record.commit.sha, Summary::of(stored.as_ref().unwrap_or(&record), named));
+            summaries.insert(record.commit.sha, CommitSummary::of(stored.as_ref().unwrap_or(&record), named));
             page.items.push(item);
         }
         self.commit(&page)?;
         self.reporter.advance(count);
         Ok(())
-    }
-
-    pub(super) fn commit_item(&self, record: &CommitRecord) -> NewItem {
-        let sha = record.commit.sha.to_string();
-        let thread = thread_key(self.project, &NodeId::commit(self.project, &sha));
-        let mut item = self.item(ItemKind::Commit, sha, Some(thread), Some(record.commit.committer.at), record);
-        // What its lines held is not stored; that they held it is.
-        for (rule, count) in &record.commit.secrets {
-            *item.secrets.entry(rule.clone()).or_default() += count;
-        }
-        item
-    }
-
-    fn repository(&self) -> Result<Arc<Repository>> {
-        let missing = || Error::internal(format!("the ledger has lost the repository of {}", self.project));
-        repository_record(self.resources, self.project)?.ok_or_else(missing)
     }
 
     /// What each merge brought to the default branch.
@@ -426,7 +326,11 @@ impl Work<'_> {
         self.bury(ItemKind::Merge, stored.into_iter().filter(is_gone))
     }
 
-    fn co_change(&mut self, counted: &Counted<'_>, all: &mut dyn FnMut() -> Result<Vec<Summary>>) -> Result<()> {
+    fn co_change(
+        &mut self,
+        counted: &CommitRange<'_>,
+        all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
+    ) -> Result<()> {
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for name in [co_change::FILES, co_change::ENTITIES] {
             let pairs = co_changes(self.resources, self.project, name, counted, all)?;
@@ -458,47 +362,6 @@ impl Work<'_> {
         let current: HashSet<&str> = refs.tags.iter().map(|tag| tag.name.as_str()).collect();
         let stored = self.resources.ledger().keys(self.project, ItemKind::Tag)?;
         self.bury(ItemKind::Tag, stored.into_iter().filter(|name| !current.contains(name.as_str())))
-    }
-
-    /// An item of the repository as it is stored, without the secrets in it.
-    pub(super) fn item<T: Serialize>(
-        &self,
-        kind: ItemKind,
-        key: String,
-        thread: Option<String>,
-        updated_at: Option<Timestamp>,
-        value: &T,
-    ) -> NewItem {
-        // Records have text keys and finite numbers only.
-        let mut json = serde_json::to_value(value).unwrap_or_default();
-        let found = self.resources.redactor().redact_json(&mut json);
-        NewItem {
-            project: self.project.to_owned(),
-            kind,
-            key,
-            thread,
-            updated_at,
-            secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),
-            confidential: false,
-            payload: json.to_string().into_bytes(),
-        }
-    }
-
-    pub(super) fn commit(&mut self, page: &Page) -> Result<()> {
-        if self.cancel.is_cancelled() {
-            return Err(Error::new(crate::error::ErrorKind::Conflict, "the sync was stopped"));
-        }
-        let changes = self.resources.ledger().commit(page)?;
-        self.report.changes.add(&changes);
-        Ok(())
-    }
-
-    pub(super) fn bury(&mut self, kind: ItemKind, keys: impl Iterator<Item = String>) -> Result<()> {
-        let gone: Vec<_> = keys.map(|key| (self.project.to_owned(), kind, key)).collect();
-        if !gone.is_empty() {
-            self.report.gone += self.resources.ledger().bury(&gone, Timestamp::now())?;
-        }
-        Ok(())
     }
 }
 

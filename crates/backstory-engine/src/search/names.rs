@@ -11,7 +11,6 @@ use backstory_store::index::{Named, Projects};
 
 use crate::{
     error::{Error, Result, message},
-    read::ThreadFilter,
     repository::people::author_keys,
     resources::Resources,
 };
@@ -25,24 +24,9 @@ const LETTERS_PER_TYPO: usize = 3;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
-/// Says of the author and the label of a list that nothing has which one is nearest, as a search does.
-///
-/// # Errors
-/// A name is too long, or a store failed.
-pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
-    let mut filter = Filter {
-        authors: filter.author.iter().cloned().collect(),
-        labels: filter.label.iter().cloned().collect(),
-        project: filter.project.clone(),
-        ..Filter::default()
-    };
-    check_names(&filter)?;
-    expand_author_names(resources, &mut filter).await
-}
-
 /// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
 /// document has which one is nearest.
-pub(super) async fn expand_author_names(resources: &Resources, filter: &mut Filter) -> Result<Vec<String>> {
+pub(crate) async fn expand_author_names(resources: &Resources, filter: &mut Filter) -> Result<Vec<String>> {
     if filter.authors.is_empty() && filter.labels.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,32 +62,6 @@ fn settled_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>,
     Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
 }
 
-/// The conditions of a list with its names in the case in which they are known.
-///
-/// # Errors
-/// A name is too long.
-pub(crate) async fn with_known_spelling(resources: &Resources, filter: &ThreadFilter) -> Result<ThreadFilter> {
-    filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
-    let filter = filter.clone();
-    resources
-        .blocking(move |resources| {
-            let projects =
-                filter.project.as_ref().map_or(Projects::All, |one| Projects::Only(std::slice::from_ref(one)));
-            let written = |what: Named, name: &String| {
-                let known = resources.index().known(what, projects);
-                let is_known = known.contains(name.as_str());
-                let other = known.into_iter().find(|own| !is_known && is_same_name(own, name));
-                other.map_or_else(|| name.clone(), |own| own.to_string())
-            };
-            Ok(ThreadFilter {
-                author: filter.author.as_ref().map(|author| written(Named::Author, author)),
-                label: filter.label.as_ref().map(|label| written(Named::Label, label)),
-                ..filter.clone()
-            })
-        })
-        .await
-}
-
 /// Refuses names that are too long, or too many of them.
 ///
 /// # Errors
@@ -119,7 +77,7 @@ pub(crate) fn check_names(filter: &Filter) -> Result<()> {
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let length = name.chars().count();
     if length > MAX_NAME {
         let message = format!("a name in the filter has {length} characters; at most {MAX_NAME} are allowed");

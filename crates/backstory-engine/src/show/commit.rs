@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    enrich::{CommitClassification, hundredths, kept::classification_by_model},
     error::Result,
+    generated::CommitClassification,
+    generated::{hundredths, results::classification_by_model},
     read::{load_item, not_found},
     resources::Resources,
 };

@@ -12,10 +12,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    enrich::{ThreadNotes, kept::notes_by_model},
     error::{Error, Result},
-    read::{ThreadSummary, find_person, load_discussions, load_item, not_found},
-    resources::Resources,
+    generated::{ThreadNotes, results::notes_by_model},
+    read::{find_person, load_discussions, load_item, not_found},
+    resources::{Resources, blocking},
+    threads::ThreadSummary,
 };
 
 /// Most notes of an answer. Forges allow fewer on an issue or merge request.
@@ -325,25 +326,23 @@ async fn milestone_title(resources: &Resources, project: &str, iid: u64) -> Resu
 /// Reads the edges that are shown, inferred ones included.
 async fn thread_edges(resources: &Resources, id: NodeId) -> Result<ThreadEdges> {
     let graph = resources.graph();
-    resources
-        .blocking(move |_| {
-            let (from_here, to_here): (Vec<_>, Vec<_>) =
-                graph.inferred(&id)?.into_iter().partition(|link| link.from == id);
-            let edges = |direction, types: &[Edge], links: Vec<InferredLink>| {
-                let stated = graph.edges(&id, direction, None)?.into_iter().map(EdgeDetails::stated);
-                let inferred = links.into_iter().map(|link| EdgeDetails::inferred(link, &id));
-                let mut edges: Vec<EdgeDetails> =
-                    stated.chain(inferred).filter(|edge| types.contains(&edge.name)).collect();
-                edges.sort_by(|a, b| (a.name, &a.id).cmp(&(b.name, &b.id)));
-                Ok::<_, Error>(edges)
-            };
-            let (mut out, mut into) = (edges(Direction::Out, &OUT, from_here)?, edges(Direction::In, &IN, to_here)?);
-            let found = out.len() + into.len();
-            out.truncate(MAX_EDGES);
-            into.truncate(MAX_EDGES);
-            Ok(ThreadEdges { omitted: found - out.len() - into.len(), out, into })
-        })
-        .await
+    blocking(move || {
+        let (from_here, to_here): (Vec<_>, Vec<_>) = graph.inferred(&id)?.into_iter().partition(|link| link.from == id);
+        let edges = |direction, types: &[Edge], links: Vec<InferredLink>| {
+            let stated = graph.edges(&id, direction, None)?.into_iter().map(EdgeDetails::stated);
+            let inferred = links.into_iter().map(|link| EdgeDetails::inferred(link, &id));
+            let mut edges: Vec<EdgeDetails> =
+                stated.chain(inferred).filter(|edge| types.contains(&edge.name)).collect();
+            edges.sort_by(|a, b| (a.name, &a.id).cmp(&(b.name, &b.id)));
+            Ok::<_, Error>(edges)
+        };
+        let (mut out, mut into) = (edges(Direction::Out, &OUT, from_here)?, edges(Direction::In, &IN, to_here)?);
+        let found = out.len() + into.len();
+        out.truncate(MAX_EDGES);
+        into.truncate(MAX_EDGES);
+        Ok(ThreadEdges { omitted: found - out.len() - into.len(), out, into })
+    })
+    .await
 }
 
 /// Keeps the first [`MAX_NOTES`] notes; returns how many it drops.

@@ -9,7 +9,7 @@ use backstory_model::id::{NodeId, ThreadId};
 use backstory_sources::forge::List;
 use jiff::Timestamp;
 
-use super::project::{ProjectSync, number};
+use super::{number, project::ProjectSync};
 use crate::{error::Result, resources::Resources};
 
 impl ProjectSync<'_> {

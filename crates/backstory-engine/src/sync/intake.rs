@@ -7,7 +7,7 @@ use backstory_sources::{
 };
 use backstory_store::ledger::{MAX_PAYLOAD, NewItem, NewQuarantined, Page, RetriedItem};
 
-use super::project::number;
+use super::number;
 use crate::error::Result;
 
 /// A page that is being filled.

@@ -15,12 +15,15 @@ use backstory_sources::forge::{
     ThreadListing, ThreadsPage, Unreadable,
 };
 use backstory_store::ledger::{Changes, Cursor, Ledger, NewQuarantined, Page, Retired, RetriedItem, StoredItem};
-use futures::{FutureExt, StreamExt, stream, stream::BoxStream};
+use futures::{
+    FutureExt, StreamExt,
+    stream::{self, BoxStream},
+};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{Part, Report, Scope, intake::BatchBuilder};
+use super::{Part, Report, Scope, intake::BatchBuilder, number};
 use crate::{
     error::{Error, ErrorKind, Result},
     records::{clear_origin_cache, load_origin},
@@ -616,13 +619,6 @@ fn candidate_keys(key: &str) -> Vec<String> {
 /// Its key in the ledger.
 fn key(listing: &ThreadListing) -> String {
     format!("{}{}", listing.kind.sigil(), listing.iid)
-}
-
-/// Kind and number of the issue or merge request that an item is or belongs to, told from its key in the ledger.
-pub(super) fn number(key: &str) -> Option<(ThreadKind, u64)> {
-    let (thread, _discussion) = key.split_once('~').unwrap_or((key, ""));
-    let kinds = [ThreadKind::Issue, ThreadKind::MergeRequest];
-    kinds.into_iter().find_map(|kind| Some((kind, thread.strip_prefix(kind.sigil())?.parse().ok()?)))
 }
 
 fn position(listing: &ThreadListing) -> Cursor {

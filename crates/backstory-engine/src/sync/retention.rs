@@ -20,10 +20,7 @@ use backstory_store::ledger::{Retired, StoredItem};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{
-    Report,
-    project::{ProjectSync, number},
-};
+use super::{Report, number, project::ProjectSync};
 use crate::{
     error::Result, forget::subject::people_referenced_only_by, records::parse_item, resources::Resources,
     settings::Forge, task::Reporter,

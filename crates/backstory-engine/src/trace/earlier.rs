@@ -5,8 +5,8 @@ use backstory_model::{
     lineage::{Origin, Replaced, ReplacedHunks},
 };
 
-use super::{EarlierVersion, LineOrigin, chain::merge_requests_introducing, lines::redacted_lines, target::Place};
-use crate::{error::Result, repository::commit_record, resources::Resources};
+use super::{EarlierVersion, LineOrigin, target::Place, text::redacted_lines};
+use crate::{error::Result, introduction::merge_requests_introducing, records::commit_record, resources::Resources};
 
 /// Most lines of an earlier version that are shown.
 const SHOWN: u32 = 6;

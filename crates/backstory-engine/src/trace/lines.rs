@@ -1,34 +1,32 @@
 //! From lines to the commits that wrote them.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 use backstory_model::{
     commit::{RepoPath, Sha, Signature},
     lineage::Lineage,
     repository::CommitRecord,
 };
-use backstory_sources::git::objects::ObjectError;
 use jiff::Timestamp;
 
 use super::{
     LineOrigin, MAX_LINES, Trace, TraceRequest,
-    chain::{Words, follow_commit},
     earlier::earlier_versions,
+    origins::{OriginCommits, follow_origin_commit},
     requests::{MAX_TRACED, follow_merge_requests},
     target::{Place, find_symbol, lineage_at},
+    text::redacted_lines,
+    words::CodeWords,
 };
 use crate::{
+    clones::clean_text,
     error::{Error, Result},
-    repository::{clean_text, commit_record},
+    records::commit_record,
     resources::Resources,
 };
 
 /// Lines that are shown.
 const SHOWN: usize = 12;
-/// Lines before and after those that are shown in which a secret is looked for: no key in use has more.
-const AROUND: usize = 150;
-/// Largest file whose lines are shown, in bytes.
-const MAX_FILE: u64 = 4 << 20;
 
 pub(super) fn trace_lines(
     resources: &Resources,
@@ -79,20 +77,6 @@ fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): 
         text: text.ok(),
         ..Trace::default()
     }
-}
-
-/// Lines of a file as they are shown: without secrets, also those of which they are a part, their ends as everywhere.
-pub(super) fn redacted_lines(
-    resources: &Resources,
-    place: &Place,
-    blob: Sha,
-    wanted: Range<usize>,
-) -> std::result::Result<String, ObjectError> {
-    let around = wanted.start.saturating_sub(AROUND).max(1)..wanted.end + AROUND;
-    let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
-    let clean = clean_text(resources, lines.text.as_bytes());
-    let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
-    Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
 }
 
 /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
@@ -151,8 +135,8 @@ fn follow_lines(
     commits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| date(&b.1).cmp(&date(&a.1))).then(a.1.cmp(&b.1)));
     let of = |commit: Sha| trace.origins.iter().find(|origin| origin.commit == commit).cloned();
     trace.origin = commits.first().and_then(|(_, commit)| of(*commit));
-    let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
-    let written = Written { project: place.project(), commits, records };
+    let words = CodeWords::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
+    let written = OriginCommits { project: place.project(), commits, records };
     if written.commits.len() <= MAX_TRACED {
         for (_, commit) in &written.commits {
             follow_origin_commit(resources, &written, *commit, &[], &words, trace)?;
@@ -164,36 +148,6 @@ fn follow_lines(
         trace.earlier = earlier_versions(resources, place, &origin, request.earlier)?;
     }
     Ok(())
-}
-
-/// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
-pub(super) fn follow_origin_commit(
-    resources: &Resources,
-    written: &Written<'_>,
-    commit: Sha,
-    with: &[Sha],
-    words: &Words,
-    trace: &mut Trace,
-) -> Result<()> {
-    let Some(Some(record)) = written.records.get(&commit) else {
-        trace.miss(match resources.settings().retention.commits {
-            Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
-            None => format!("commit {commit} is not in the index; run 'backstory sync'"),
-        });
-        return Ok(());
-    };
-    let mut origins = trace.origins_of(&[commit]);
-    origins.extend(trace.origins_of(with));
-    follow_commit(resources, written.project, record, &origins, words, trace)
-}
-
-/// The commits that wrote lines.
-pub(super) struct Written<'a> {
-    pub(super) project: &'a str,
-    /// How many lines each wrote, the most first.
-    pub(super) commits: Vec<(u32, Sha)>,
-    /// What is known of them.
-    pub(super) records: BTreeMap<Sha, Option<CommitRecord>>,
 }
 
 fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u32)> {

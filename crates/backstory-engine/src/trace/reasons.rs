@@ -5,27 +5,29 @@ use std::collections::BTreeSet;
 
 use backstory_model::{
     edge::Edge,
-    entity::{Discussion, Issue, Item, MergeRequest, Note, Position},
+    entity::{Discussion, Item, MergeRequest, Note, Position},
     id::{NodeId, ThreadId, ThreadKind},
     text::snippet,
     time::day,
 };
-use backstory_store::graph::{Direction, InferredLink};
+use backstory_store::graph::Direction;
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
-    chain::{QUOTED, Words, commit_step, follow_commit, item_of_node, merge_request_node},
-    remembered::discussions_of,
-    requests::Told,
+    steps::{QUOTED, inferred, issue_step},
+    words::CodeWords,
 };
-use crate::{error::Result, repository::commit_record, resources::Resources};
+use crate::{
+    error::Result,
+    read::{discussions_of, item_of_node},
+    resources::Resources,
+};
 
 /// Discussions of a merge request that are told.
 const MAX_DISCUSSIONS: usize = 3;
 /// Issues of a merge request or commit that are told.
 const MAX_ISSUES: usize = 5;
-/// Merge requests and commits of an issue that are told.
-const MAX_SOLUTIONS: usize = 5;
+
 /// Lines around a note that count as its place, where the file may have changed since.
 const NEAR: u32 = 3;
 /// Lines around a note within which it still is about the same part of the file.
@@ -56,7 +58,7 @@ pub(super) fn discussions_about(
     resources: &Resources,
     mr: &MergeRequest,
     origins: &[LineOrigin],
-    words: &Words,
+    words: &CodeWords,
     trace: &mut Trace,
 ) -> Result<()> {
     let discussions = discussions_of(resources, &mr.id)?;
@@ -82,9 +84,9 @@ pub(super) fn relevance_to_lines(
     resources: &Resources,
     id: &ThreadId,
     origins: &[LineOrigin],
-    words: &Words,
-) -> Result<Told> {
-    let mut told = Told::default();
+    words: &CodeWords,
+) -> Result<LineRelevance> {
+    let mut told = LineRelevance::default();
     for discussion in discussions_of(resources, id)?.iter() {
         let Some((relevance, _)) = best_note(discussion, origins, words) else { continue };
         match relevance {
@@ -99,7 +101,7 @@ pub(super) fn relevance_to_lines(
 
 /// Adds the issues that a commit and its merge requests close, those that they refer to, then those that they
 /// probably have to do with.
-pub(super) fn issues_of(resources: &Resources, ids: &[NodeId], words: &Words, trace: &mut Trace) -> Result<()> {
+pub(super) fn issues_of(resources: &Resources, ids: &[NodeId], words: &CodeWords, trace: &mut Trace) -> Result<()> {
     let mut told = BTreeSet::new();
     for edge in [Edge::Fixes, Edge::Closes, Edge::RelatesTo, Edge::References] {
         let mut ends = Vec::new();
@@ -134,93 +136,12 @@ pub(super) fn issues_of(resources: &Resources, ids: &[NodeId], words: &Words, tr
     Ok(())
 }
 
-/// Adds what closed an issue: merge requests, then commits.
-pub(super) fn solutions_of(resources: &Resources, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
-    for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
-        let mut ends = resources.graph().edges(id, Direction::In, Some(edge))?;
-        if edge == Edge::RelatesTo {
-            ends.extend(resources.graph().edges(id, Direction::Out, Some(edge))?);
-        }
-        for end in ends.into_iter().take(MAX_SOLUTIONS) {
-            match (&end.other, item_of_node(resources, &end.other)?) {
-                (_, Some(Item::MergeRequest(mr))) => trace.add(solution_step(&mr, edge, id, words)),
-                (NodeId::Commit { project, sha }, Some(_)) => {
-                    if let Some(record) = commit_record(resources, project, sha)? {
-                        let first = trace.chain.len();
-                        follow_commit(resources, project, &record, &[], words, trace)?;
-                        let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
-                        if let Some(step) = own {
-                            (step.edge, step.from) = (edge, Some(id.clone()));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    inferred_solutions_of(resources, id, words, trace)
-}
-
-/// Adds what probably has to do with an issue although nobody stated it, the likeliest first.
-fn inferred_solutions_of(resources: &Resources, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
-    let mut links = resources.graph().inferred(id)?;
-    links.retain(|link| link.to == *id);
-    links.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.from.cmp(&b.from)));
-    for link in links.into_iter().take(MAX_SOLUTIONS) {
-        match (&link.from, item_of_node(resources, &link.from)?) {
-            (_, Some(Item::MergeRequest(mr))) => {
-                trace.add(inferred(solution_step(&mr, Edge::RelatesTo, id, words), link));
-            }
-            (NodeId::Commit { project, sha }, Some(_)) => {
-                if let Some(record) = commit_record(resources, project, sha)? {
-                    let mut step = commit_step(resources, project, &record, &[], words)?;
-                    (step.edge, step.from) = (Edge::RelatesTo, Some(id.clone()));
-                    trace.add(inferred(step, link));
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn issue_step(issue: &Issue, edge: Edge, from: Option<&NodeId>, words: &Words) -> Step {
-    Step {
-        edge,
-        from: from.cloned(),
-        node: TraceNode::new(issue.id.clone().into(), &*issue.thread.title, Some(issue.thread.web_url.clone())),
-        evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
-        confidence: None,
-    }
-}
-
-fn solution_step(mr: &MergeRequest, edge: Edge, id: &NodeId, words: &Words) -> Step {
-    Step {
-        edge,
-        from: Some(id.clone()),
-        node: merge_request_node(mr),
-        evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
-        confidence: None,
-    }
-}
-
-/// A step as one that nobody stated.
-fn inferred(mut step: Step, link: InferredLink) -> Step {
-    step.confidence = Some(link.confidence);
-    step.evidence.reasons = link.evidence;
-    step
-}
-
-fn quoted(text: &str, url: &str, words: &Words) -> Evidence {
-    Evidence {
-        text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
-        url: Some(url.to_owned()),
-        ..Evidence::default()
-    }
-}
-
 /// The note of a discussion that says most about the lines; of equal ones the first.
-fn best_note<'a>(discussion: &'a Discussion, origins: &[LineOrigin], words: &Words) -> Option<(Relevance, &'a Note)> {
+fn best_note<'a>(
+    discussion: &'a Discussion,
+    origins: &[LineOrigin],
+    words: &CodeWords,
+) -> Option<(Relevance, &'a Note)> {
     let on_lines = on_lines(discussion, origins);
     let notes = discussion.notes.iter().map(|note| (relevance(discussion, note, on_lines, origins, words), note));
     notes.rev().max_by_key(|(relevance, _)| *relevance)
@@ -254,7 +175,13 @@ fn apart(one: (u32, u32), other: (u32, u32)) -> u32 {
     other.0.saturating_sub(one.1).max(one.0.saturating_sub(other.1))
 }
 
-fn relevance(discussion: &Discussion, note: &Note, on_lines: u32, origins: &[LineOrigin], words: &Words) -> Relevance {
+fn relevance(
+    discussion: &Discussion,
+    note: &Note,
+    on_lines: u32,
+    origins: &[LineOrigin],
+    words: &CodeWords,
+) -> Relevance {
     let long_enough = note.body.trim().chars().count() >= MIN_NOTE;
     // On the lines themselves the question that began it counts, elsewhere only what says something.
     if on_lines < 2 && !long_enough {
@@ -275,7 +202,7 @@ fn discussion_step(
     discussion: &Discussion,
     note: &Note,
     relevance: Relevance,
-    words: &Words,
+    words: &CodeWords,
 ) -> Step {
     let position = discussion.notes.iter().find_map(|note| note.position.as_ref());
     let author = note.author.as_deref().unwrap_or("deleted");
@@ -299,4 +226,15 @@ fn discussion_step(
         },
         confidence: None,
     }
+}
+
+/// How much the discussions of a merge request say of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LineRelevance {
+    /// Discussions on the lines or next to them.
+    pub(super) on_lines: usize,
+    /// Other discussions on the file that say something.
+    pub(super) on_file: usize,
+    /// Discussions elsewhere that name the symbol.
+    pub(super) names_symbol: usize,
 }

@@ -15,11 +15,11 @@ use backstory_store::graph::Direction;
 
 use super::{
     Trace,
-    chain::{Words, merge_requests_introducing},
-    lines::{Written, follow_origin_commit},
-    reasons::relevance_to_lines,
+    origins::{OriginCommits, follow_origin_commit},
+    reasons::{LineRelevance, relevance_to_lines},
+    words::CodeWords,
 };
-use crate::{error::Result, resources::Resources};
+use crate::{error::Result, introduction::merge_requests_introducing, resources::Resources};
 
 /// Commits and merge requests that are told of lines that come from more.
 pub(super) const MAX_TRACED: usize = 3;
@@ -38,26 +38,15 @@ struct Request {
     /// Comments on the file, under any of the names that it had when the lines were written.
     comments: usize,
     /// What its discussions say of the lines.
-    told: Told,
-}
-
-/// How much the discussions of a merge request say of lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Told {
-    /// Discussions on the lines or next to them.
-    pub(super) on_lines: usize,
-    /// Other discussions on the file that say something.
-    pub(super) on_file: usize,
-    /// Discussions elsewhere that name the symbol.
-    pub(super) names_symbol: usize,
+    told: LineRelevance,
 }
 
 /// Goes on from the merge requests whose discussions say most about the lines, then from the commits that wrote most
 /// of them, and says how many were looked at.
 pub(super) fn follow_merge_requests(
     resources: &Resources,
-    written: &Written<'_>,
-    words: &Words,
+    written: &OriginCommits<'_>,
+    words: &CodeWords,
     trace: &mut Trace,
 ) -> Result<()> {
     let (mut requests, alone) = merge_requests_of(resources, written)?;
@@ -71,7 +60,7 @@ pub(super) fn follow_merge_requests(
     trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
     let mut followed = 0;
     // A request whose discussions say nothing of the lines is as good as its commit.
-    for (_, request) in ranked.iter().filter(|(_, request)| request.told > Told::default()).take(MAX_TRACED) {
+    for (_, request) in ranked.iter().filter(|(_, request)| request.told > LineRelevance::default()).take(MAX_TRACED) {
         let Some((first, others)) = request.commits.split_first() else { continue };
         follow_origin_commit(resources, written, *first, others, words, trace)?;
         followed += 1;
@@ -80,7 +69,7 @@ pub(super) fn follow_merge_requests(
         if followed == MAX_TRACED {
             break;
         }
-        let is_told = ranked.iter().any(|(_, of)| of.told > Told::default() && of.commits.contains(commit));
+        let is_told = ranked.iter().any(|(_, of)| of.told > LineRelevance::default() && of.commits.contains(commit));
         if !is_told {
             follow_origin_commit(resources, written, *commit, &[], words, trace)?;
             followed += 1;
@@ -90,7 +79,10 @@ pub(super) fn follow_merge_requests(
 }
 
 /// The merge requests that brought the commits, and how many commits came with none.
-fn merge_requests_of(resources: &Resources, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
+fn merge_requests_of(
+    resources: &Resources,
+    written: &OriginCommits<'_>,
+) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
     let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
     let mut alone = 0;
     for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {

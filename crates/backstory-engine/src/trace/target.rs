@@ -25,10 +25,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Indexed;
 use crate::{
+    catalog::unknown_repository,
+    clones::{clone_path, open_objects},
     error::{Error, ErrorKind, Result},
-    repository::{
-        add::unknown_repository, clone_path, commit_record, lineage::clean_lineage, open_objects, repository_record,
-    },
+    records::{commit_record, repository_record},
+    repository::lineage::clean_lineage,
     resources::Resources,
 };
 

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::task_of;
 use crate::{
+    catalog::known_projects,
     error::{Error, ErrorKind, Result},
     read::MAX_PAGE,
     resources::Resources,
-    sync::known_projects,
-    task::{Progress, Task, find_task},
+    task::{Progress, Task},
     use_case::{Scope, UseCase},
 };
 
@@ -92,7 +92,7 @@ impl UseCase for CancelJob {
 ///
 /// # Errors
 /// The project is not known, or only webhooks ask for this.
-pub(crate) async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Result<Job> {
+async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Result<Job> {
     if kind == JobKind::Refetch {
         return Err(
             Error::invalid("only webhooks ask for 'refetch'").with_hint("ask for 'sync', 'reconcile' or 'full'")
@@ -118,7 +118,7 @@ pub(crate) async fn queue_job(resources: &Resources, kind: JobKind, project: &st
 ///
 /// # Errors
 /// There is no such job, or it has ended, or cannot be stopped.
-pub(crate) async fn cancel_job(resources: &Resources, id: i64) -> Result<Job> {
+async fn cancel_job(resources: &Resources, id: i64) -> Result<Job> {
     let cancelled = resources.with_ledger(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
     if !cancelled {
         let job = find_job(resources, id).await?;
@@ -168,5 +168,5 @@ pub(crate) async fn list_jobs(
 
 /// The task that does a job now, if it reads a whole project.
 pub(crate) fn task_of_job(resources: &Resources, id: i64) -> Option<Task> {
-    find_task(resources, task_of(resources, id)?).map(|task| task.borrow().clone())
+    resources.find_task(task_of(resources, id)?).map(|task| task.borrow().clone())
 }

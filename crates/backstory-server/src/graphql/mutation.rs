@@ -7,8 +7,7 @@ use backstory_engine::{
     forget::{ForgetRequest, UndoForget},
     repository::{AddRequest, RemoveRepository},
     snapshot::{PinSnapshot, PruneSnapshots},
-    task::StopTask,
-    worker::{CancelJob, QueueJob},
+    worker::{CancelJob, QueueJob, StopTask},
 };
 
 use super::{

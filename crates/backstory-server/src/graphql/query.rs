@@ -7,10 +7,10 @@ use backstory_engine::{
         id::{NodeId, ThreadKind, is_project_path},
         text::echo,
     },
-    read::CoverageRequest,
     snapshot::GetSnapshot,
     stats::StatsRequest,
-    task::{GetTask, ListTasks},
+    status::CoverageRequest,
+    worker::{GetTask, ListTasks},
 };
 
 use super::{

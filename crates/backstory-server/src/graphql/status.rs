@@ -2,9 +2,8 @@
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
 use backstory_engine::{
-    backup, check, ledger, quarantine,
-    read::{self, SyncStatusRequest},
-    stats,
+    backup, check, ledger, quarantine, stats,
+    status::{self, SyncStatusRequest},
 };
 
 use super::{
@@ -177,8 +176,8 @@ pub(crate) struct Freshness {
     internal_discussions: u64,
 }
 
-impl From<read::Freshness> for Freshness {
-    fn from(known: read::Freshness) -> Self {
+impl From<status::Freshness> for Freshness {
+    fn from(known: status::Freshness) -> Self {
         Self {
             last_error: known.last_error,
             failed_at: known.failed_at.map(DateTime::from),
@@ -284,7 +283,7 @@ impl From<ledger::Run> for SyncRun {
 pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<SyncStatus> {
     let runs = page::size(runs, DEFAULT_RUNS)?;
     let status = loaders::engine(ctx)?.answer(SyncStatusRequest { runs }).await?;
-    let project = |project: read::ProjectStatus| ProjectSync {
+    let project = |project: status::ProjectStatus| ProjectSync {
         path: project.path,
         issues_cursor: project.issues_cursor.map(Cursor::from),
         merge_requests_cursor: project.merge_requests_cursor.map(Cursor::from),

@@ -11,7 +11,7 @@ use backstory_engine::{
         entity::{Item, Thread as ThreadItem},
         id::{NodeId, ThreadId, ThreadKind},
     },
-    read::{self, PageCursor},
+    threads::{self, PageCursor},
 };
 
 use super::{
@@ -239,8 +239,8 @@ impl ThreadFilter {
     ///
     /// # Errors
     /// The conditions name another project.
-    pub(super) fn within(filter: Option<Self>, project: Option<&str>) -> Result<read::ThreadFilter> {
-        let mut conditions = filter.map_or_else(read::ThreadFilter::default, |filter| read::ThreadFilter {
+    pub(super) fn within(filter: Option<Self>, project: Option<&str>) -> Result<threads::ThreadFilter> {
+        let mut conditions = filter.map_or_else(threads::ThreadFilter::default, |filter| threads::ThreadFilter {
             project: filter.project,
             state: filter.state.map(Into::into),
             author: filter.author.map(|author| author.trim_start_matches('@').to_owned()),
@@ -263,7 +263,7 @@ impl ThreadFilter {
 /// A list of issues or merge requests, the one that changed last first.
 pub(crate) struct ThreadList {
     kind: ThreadKind,
-    filter: read::ThreadFilter,
+    filter: threads::ThreadFilter,
 }
 
 #[Object]
@@ -281,7 +281,7 @@ pub(super) type ThreadConnection<N> = Connection<String, N, ThreadList>;
 pub(super) async fn list<N: OutputType>(
     ctx: &Context<'_>,
     kind: ThreadKind,
-    filter: read::ThreadFilter,
+    filter: threads::ThreadFilter,
     first: Option<i32>,
     after: Option<&str>,
     node: fn(ThreadId) -> N,
@@ -299,7 +299,7 @@ pub(super) async fn list<N: OutputType>(
 }
 
 /// Says of names that nothing has which ones are nearest.
-async fn warn_of_absent_names(ctx: &Context<'_>, filter: &read::ThreadFilter) -> Result<()> {
+async fn warn_of_absent_names(ctx: &Context<'_>, filter: &threads::ThreadFilter) -> Result<()> {
     let Some(warnings) = ctx.data_opt::<Arc<Warnings>>().filter(|warnings| !warnings.is_full()) else { return Ok(()) };
     let absent = loaders::engine(ctx)?.absent_names(filter).await?;
     absent.into_iter().for_each(|warning| warnings.add(warning));

@@ -2,7 +2,8 @@
 
 use async_graphql::{Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{
-    enrich::{self, EnrichRequest},
+    enrich::EnrichRequest,
+    generated,
     model::{
         id::{NodeId, ThreadId},
         written::{self, GeneratedKind},
@@ -76,8 +77,8 @@ pub(crate) struct ModelNote {
     evidence: Vec<ID>,
 }
 
-impl From<enrich::ThreadNotes> for ModelNotes {
-    fn from(of: enrich::ThreadNotes) -> Self {
+impl From<generated::ThreadNotes> for ModelNotes {
+    fn from(of: generated::ThreadNotes) -> Self {
         Self {
             about: of.about.to_string().into(),
             notes: of.notes.into_iter().map(ModelNote::from).collect(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::{Extension, extract::State, http::StatusCode, response::Json};
-use backstory_engine::{error::Result, read::SyncStatusRequest};
+use backstory_engine::{error::Result, status::SyncStatusRequest};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 

@@ -2,7 +2,8 @@
 
 use backstory_engine::{
     model::{entity::State, id::ThreadKind},
-    read::{ListThreads, MAX_PAGE, ThreadFilter, ThreadSummary},
+    read::MAX_PAGE,
+    threads::{ListThreads, ThreadFilter, ThreadSummary},
 };
 
 use super::{Session, arguments::parse_user, repos, task};

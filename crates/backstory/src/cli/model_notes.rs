@@ -1,6 +1,6 @@
 //! Prints design notes that a language model wrote, for several commands.
 
-use backstory_engine::{enrich::ThreadNotes, model::text::capital};
+use backstory_engine::{generated::ThreadNotes, model::text::capital};
 
 use crate::{
     failure::Result,

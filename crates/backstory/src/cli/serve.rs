@@ -9,10 +9,11 @@ use backstory_engine::{
     EmbedRequest, Engine,
     error::ErrorKind,
     model::role::{Roles, ServerRole},
-    read::CoverageRequest,
     repository::ListRepositories,
     settings::Settings,
-    task::{ListTasks, TaskStatus},
+    status::CoverageRequest,
+    task::TaskStatus,
+    worker::ListTasks,
 };
 use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Token};
 use secrecy::ExposeSecret as _;

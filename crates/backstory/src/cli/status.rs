@@ -7,8 +7,8 @@ use backstory_engine::{
     ledger::{Cursor, Run, RunStatus},
     model::role::Roles,
     quarantine::{Quarantine, QuarantinedItem},
-    read::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
     repository::{ListRepositories, RepositoryStatus},
+    status::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
 };
 use jiff::Timestamp;
 use serde::Serialize;

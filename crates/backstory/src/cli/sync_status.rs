@@ -2,7 +2,7 @@
 
 use backstory_engine::{
     ledger::{Cursor, Run, RunStatus},
-    read::SyncStatusRequest,
+    status::SyncStatusRequest,
 };
 
 use super::{Session, sync, task};

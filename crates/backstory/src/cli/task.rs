@@ -5,8 +5,9 @@ use std::time::Duration;
 use backstory_engine::{
     error::ErrorKind,
     index::Coverage,
-    read::CoverageRequest,
-    task::{GetTask, ListTasks, Progress as TaskProgress, StopTask, Task, TaskKind, TaskStatus},
+    status::CoverageRequest,
+    task::{Progress as TaskProgress, Task, TaskKind, TaskStatus},
+    worker::{GetTask, ListTasks, StopTask},
 };
 use futures::future::LocalBoxFuture;
 use serde_json::Value;

@@ -2,9 +2,9 @@
 //! be read.
 
 use backstory_engine::{
-    read::{Freshness, SyncStatus, SyncStatusRequest},
     settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, List, PageStart},
+    status::{Freshness, SyncStatus, SyncStatusRequest},
 };
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,6 +1,6 @@
 //! Prints a commit: its message, and its type by rules and by a language model.
 
-use backstory_engine::{enrich::CommitClassification, model::classify::Rule, show::CommitDetails};
+use backstory_engine::{generated::CommitClassification, model::classify::Rule, show::CommitDetails};
 
 use crate::{
     failure::Result,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use backstory_engine::{
     graph::Direction,
     model::{edge::Edge, id::NodeId, text::capital},
-    read::ThreadSummary,
     show::{DiffPosition, DiscussionDetails, DiscussionWithParent, EdgeDetails, ThreadDetails},
+    threads::ThreadSummary,
 };
 use jiff::Timestamp;
 

@@ -14,10 +14,11 @@ use backstory_model::{
 use jiff::Timestamp;
 
 use crate::{
+    clones::{MAX_TEXT, clean_text, open_objects},
     error::Result,
-    repository::{MAX_TEXT, clean_text, open_objects, repository_record},
+    read::{discussions_of, item_of_node},
+    records::repository_record,
     resources::Resources,
-    trace::{chain::item_of_node, remembered::discussions_of},
 };
 
 /// A text that can be cited.

@@ -8,8 +8,6 @@ use backstory_model::{
 };
 use regex::Regex;
 
-use super::stories::has_stem;
-
 /// Share of a sentence's content words that the cited passages must have.
 const LEAST_SHARE: f32 = 0.6;
 
@@ -83,7 +81,7 @@ fn sentence(text: &str) -> Sentence {
 
 /// Why a sentence is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum DropReason {
     /// It cites nothing.
     NoCitation,
     /// It cites what it was not given.
@@ -100,7 +98,7 @@ pub(crate) enum Fault {
 ///
 /// # Errors
 /// Why it does not hold.
-pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), Fault> {
+pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), DropReason> {
     share_in(&sentence.text, &sentence.cites, passages).map(drop)
 }
 
@@ -108,17 +106,17 @@ pub(super) fn check(sentence: &Sentence, passages: &[String]) -> Result<(), Faul
 ///
 /// # Errors
 /// Why it does not hold.
-pub(crate) fn share_in(text: &str, cites: &[usize], passages: &[String]) -> Result<f32, Fault> {
+pub(crate) fn share_in(text: &str, cites: &[usize], passages: &[String]) -> Result<f32, DropReason> {
     if cites.is_empty() {
-        return Err(Fault::NoCitation);
+        return Err(DropReason::NoCitation);
     }
     // It repeats how passages are told apart.
     if text.contains("<<<") || text.contains(">>>") {
-        return Err(Fault::Unsupported);
+        return Err(DropReason::Unsupported);
     }
     let mut cited = String::new();
     for number in cites {
-        let passage = number.checked_sub(1).and_then(|place| passages.get(place)).ok_or(Fault::UnknownCitation)?;
+        let passage = number.checked_sub(1).and_then(|place| passages.get(place)).ok_or(DropReason::UnknownCitation)?;
         cited.push_str(passage);
         cited.push('\n');
     }
@@ -126,13 +124,13 @@ pub(crate) fn share_in(text: &str, cites: &[usize], passages: &[String]) -> Resu
     let there = stems(&cited);
     let covered = said.iter().filter(|stem| has_stem(&there, stem)).count() as f32;
     if said.is_empty() || covered < LEAST_SHARE * said.len() as f32 {
-        return Err(Fault::Unsupported);
+        return Err(DropReason::Unsupported);
     }
     if has_invented_terms(text, &words(&cited).into_iter().collect()) {
-        return Err(Fault::MadeUp);
+        return Err(DropReason::MadeUp);
     }
     if contains_negation(text) && !contains_negation(&cited) {
-        return Err(Fault::Denies);
+        return Err(DropReason::Denies);
     }
     Ok(covered / said.len() as f32)
 }
@@ -155,4 +153,14 @@ fn contains_negation(text: &str) -> bool {
     const WORDS: [&str; 9] = ["not", "no", "never", "none", "cannot", "nobody", "nothing", "without", "neither"];
     let lower = text.to_lowercase().replace('’', "'");
     lower.contains("n't") || words(&lower).iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
+/// Whether a text with these stems has a word; longer forms of a long word count.
+pub(crate) fn has_stem(stems: &BTreeSet<String>, stem: &str) -> bool {
+    const LONG: usize = 5;
+    if stems.contains(stem) {
+        return true;
+    }
+    let next = stems.range(stem.to_owned()..).next();
+    stem.chars().count() >= LONG && next.is_some_and(|next| next.starts_with(stem))
 }

@@ -7,17 +7,17 @@ use backstory_model::commit::{RepoPath, Sha};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::sync::Summary;
+use super::summary::CommitSummary;
 use crate::{error::Result, resources::Resources};
 
 /// Which commits a sum must be over.
-pub(super) struct Counted<'a> {
+pub(super) struct CommitRange<'a> {
     /// The tips that were indexed before.
     pub(super) before: &'a BTreeSet<Sha>,
     /// The tips now.
     pub(super) now: &'a BTreeSet<Sha>,
     /// The commits that are new since then; all of them if `forward` is not set.
-    pub(super) new: &'a [Summary],
+    pub(super) new: &'a [CommitSummary],
     /// Whether the sum over the commits before is to be added to.
     pub(super) forward: bool,
 }
@@ -40,18 +40,18 @@ pub(super) fn fold_commits<T: Serialize + DeserializeOwned>(
     resources: &Resources,
     project: &str,
     name: &str,
-    of: &Counted<'_>,
-    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    of: &CommitRange<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
     nothing: T,
-    add: impl Fn(&mut T, &Summary),
+    add: impl Fn(&mut T, &CommitSummary),
 ) -> Result<T> {
     let stored = resources.ledger().derived(project, name)?.filter(|_| of.forward);
     let known = stored.and_then(|bytes| serde_json::from_slice::<State<T>>(&bytes).ok());
     let sum = match known {
         Some(state) if state.tips == *of.now => return Ok(state.sum),
-        Some(state) if state.tips == *of.before => added(state.sum, of.new, add),
-        _ if of.forward => added(nothing, &all()?, add),
-        _ => added(nothing, of.new, add),
+        Some(state) if state.tips == *of.before => fold(state.sum, of.new, add),
+        _ if of.forward => fold(nothing, &all()?, add),
+        _ => fold(nothing, of.new, add),
     };
     put_aggregate(resources, project, name, of.now, &sum)?;
     Ok(sum)
@@ -73,8 +73,8 @@ pub(super) fn put_aggregate<T: Serialize>(
 pub(super) fn changed_at(
     resources: &Resources,
     project: &str,
-    of: &Counted<'_>,
-    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    of: &CommitRange<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<CommitSummary>>,
 ) -> Result<BTreeMap<RepoPath, Timestamp>> {
     fold_commits(resources, project, "changed_at", of, all, BTreeMap::new(), |times, summary| {
         for path in &summary.touched {
@@ -84,7 +84,7 @@ pub(super) fn changed_at(
     })
 }
 
-fn added<T>(mut sum: T, commits: &[Summary], add: impl Fn(&mut T, &Summary)) -> T {
+fn fold<T>(mut sum: T, commits: &[CommitSummary], add: impl Fn(&mut T, &CommitSummary)) -> T {
     commits.iter().for_each(|summary| add(&mut sum, summary));
     sum
 }

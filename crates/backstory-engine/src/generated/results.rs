@@ -11,7 +11,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::design_notes::thread_input;
-use crate::{error::Result, repository::commit_record, resources::Resources};
+use crate::{error::Result, records::commit_record, resources::Resources};
+
+/// Rows of the ledger that are read at once.
+const BATCH: usize = 1000;
 
 /// The type of a commit as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,4 +102,19 @@ pub(super) fn outcome(written: &Written) -> Option<Outcome> {
 
 pub(super) fn provenance(written: &Written) -> Provenance {
     Provenance { name: written.model.clone(), prompt: written.prompt }
+}
+
+/// Everything of a kind that was written, in the order of what it is about.
+pub(crate) fn for_each_generated(
+    resources: &Resources,
+    kind: GeneratedKind,
+    mut take: impl FnMut(Written),
+) -> Result<()> {
+    let mut after = String::new();
+    loop {
+        let rows = resources.ledger().list_generated(kind.as_str(), &after, BATCH)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after.clone_from(&last.subject);
+        rows.into_iter().for_each(&mut take);
+    }
 }

@@ -4,24 +4,11 @@
 use backstory_model::{digest::sha256_hex, written::GeneratedKind};
 use backstory_store::graph::{GeneratedFact, Graph};
 
-use super::{
-    kept::{is_current, outcome, provenance},
-    pending::for_each_generated,
-};
-use crate::{error::Result, mend::retry_after_repair, resources::Resources};
+use super::results::{for_each_generated, is_current, outcome, provenance};
+use crate::{error::Result, resources::Resources};
 
 /// Version of how it becomes part of the graph.
 const VERSION: u32 = 1;
-
-/// Brings what language models wrote in the graph up to what the ledger has. Costs next to nothing if it is.
-pub(crate) async fn refresh_written(resources: &Resources) -> Result<()> {
-    retry_after_repair(resources, || async {
-        let _one_at_a_time = resources.shared.projecting.lock().await;
-        let resources = resources.with_full_visibility();
-        refresh_written_of(&resources, resources.graph()).await
-    })
-    .await
-}
 
 /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
 pub(crate) async fn refresh_written_of(resources: &Resources, graph: Graph) -> Result<()> {

@@ -20,13 +20,12 @@ use backstory_store::{
 };
 
 use crate::{
+    clones::{clean_text, has_clone, open_objects},
     error::Result,
-    mend::retry_after_repair,
     quarantine::quarantine_unreadable,
     read::parse_discussions,
     records::{load_origin, parse_item},
-    repository::{clean_text, has_clone, open_objects},
-    resources::Resources,
+    resources::{Resources, blocking},
     task::Reporter,
 };
 
@@ -39,25 +38,8 @@ const FILES_WITHOUT_CLONE: &str = "files without clone";
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
 const MAX_FILE: u64 = 4 << 20;
 
-/// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
-/// other, so that each projection sees changes in order.
-pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
-    retry_after_repair(resources, || project_changes(resources, reporter)).await
-}
-
-async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
-    let resources = resources.with_full_visibility();
-    let _one_at_a_time = resources.shared.projecting.lock().await;
-    project_graph(&resources, resources.graph()).await?;
-    // What is in the store's files need not be read from its log when it is opened next.
-    let graph = resources.graph();
-    resources.blocking(move |_| Ok(graph.flush()?)).await?;
-    project_index(&resources, &resources.index(), reporter).await?;
-    index_files_of_returned_clones(&resources).await
-}
-
 /// Makes the documents of files that were left out because the clone was missing, of projects whose clone is back.
-async fn index_files_of_returned_clones(resources: &Resources) -> Result<()> {
+pub(crate) async fn index_files_of_returned_clones(resources: &Resources) -> Result<()> {
     let returned = resources.blocking(projects_with_returned_clone).await?;
     for project in returned {
         index_files(resources, Some(&project)).await?;
@@ -351,4 +333,13 @@ fn thread(item: &StoredItem) -> Option<ThreadId> {
 fn thread_of(project: &str, kind: ThreadKind, key: &str) -> Option<ThreadId> {
     let iid = key.strip_prefix(kind.sigil())?.parse().ok()?;
     Some(ThreadId { project: project.to_owned(), kind, iid })
+}
+
+/// The graph's canonical digest, and how many statements it covers.
+///
+/// # Errors
+/// The graph cannot be read.
+pub(crate) async fn graph_digest(resources: &Resources) -> Result<(String, u64)> {
+    let graph = resources.graph();
+    blocking(move || Ok(graph.digest()?)).await
 }

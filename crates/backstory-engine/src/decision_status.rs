@@ -8,11 +8,7 @@ use backstory_model::{
     time::day,
 };
 
-use crate::{
-    error::Result,
-    resources::Resources,
-    trace::chain::{item_of_node, merge_requests_introducing},
-};
+use crate::{error::Result, introduction::merge_requests_introducing, read::item_of_node, resources::Resources};
 
 /// Where what an item is about stands; `None` for what has no state.
 pub(crate) fn decision_status(resources: &Resources, id: &NodeId) -> Result<Option<Standing>> {

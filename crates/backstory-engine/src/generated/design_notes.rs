@@ -10,21 +10,19 @@ use backstory_sources::redact::redact;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{cut, fenced, hundredths, object};
+use super::{cut, escape_fence, hundredths, object};
 use crate::{
-    ask::{
-        document::{CitedDocument, documents_of_thread},
-        standing::decision_status,
-        support::share_in,
-    },
+    citations::{CitedDocument, documents_of_thread},
     confidential::with_visibility_of_readers,
+    decision_status::decision_status,
     error::Result,
     llm::Prompt,
     resources::Resources,
+    support::share_in,
 };
 
 /// Version of the prompt below, and of what it is filled with.
-pub(super) const PROMPT: u32 = 1;
+pub(crate) const PROMPT: u32 = 1;
 /// Longest passage, in bytes.
 const MAX_PASSAGE: usize = 1500;
 /// All passages together, in bytes; of a longer discussion the middle is left out.
@@ -61,7 +59,7 @@ fn schema() -> Value {
 }
 
 /// What a model is given of an issue or merge request.
-pub(super) struct ThreadInput {
+pub(crate) struct ThreadInput {
     /// What each passage is of, and its text with who said it and when.
     passages: Vec<(NodeId, String)>,
     standing: Option<String>,
@@ -80,7 +78,7 @@ struct Note {
 }
 
 impl ThreadInput {
-    pub(super) fn prompt(&self) -> Prompt {
+    pub(crate) fn prompt(&self) -> Prompt {
         let mut user = String::new();
         for (number, (_, text)) in (1..).zip(&self.passages) {
             user.push_str(&format!("<<<passage [{number}]>>>\n{text}\n<<<end of passage [{number}]>>>\n\n"));
@@ -93,7 +91,7 @@ impl ThreadInput {
     }
 
     /// The notes that stand in what they cite; others are dropped.
-    pub(super) fn read(&self, answer: &str) -> std::result::Result<Vec<GeneratedNote>, String> {
+    pub(crate) fn read(&self, answer: &str) -> std::result::Result<Vec<GeneratedNote>, String> {
         let Answer { notes } = object(answer)?;
         let texts: Vec<String> = self.passages.iter().map(|(_, text)| text.clone()).collect();
         let mut kept: Vec<GeneratedNote> = Vec::new();
@@ -132,7 +130,7 @@ impl ThreadInput {
 }
 
 /// What a model is given of an issue or merge request; `None` if it is gone or says too little.
-pub(super) fn thread_input(resources: &Resources, id: &ThreadId) -> Result<Option<ThreadInput>> {
+pub(crate) fn thread_input(resources: &Resources, id: &ThreadId) -> Result<Option<ThreadInput>> {
     let readers = with_visibility_of_readers(resources, id)?;
     let documents = documents_of_thread(&readers, id)?;
     let count: usize = documents.iter().map(|document| document.text.split_whitespace().count()).sum();
@@ -152,7 +150,7 @@ fn passage((place, document): (usize, &CitedDocument)) -> Option<(NodeId, String
         return None;
     }
     let author = document.author.as_deref().unwrap_or("somebody");
-    Some((document.id.clone(), format!("@{author} ({}):\n{}", day(document.at), fenced(&cut(text, MAX_PASSAGE)))))
+    Some((document.id.clone(), format!("@{author} ({}):\n{}", day(document.at), escape_fence(&cut(text, MAX_PASSAGE)))))
 }
 
 /// Drops passages from the middle until the rest has room: what was wanted stands first, what was decided last.

@@ -1,0 +1,121 @@
+//! The projects, repositories and forges that are configured or were added.
+
+use std::collections::BTreeSet;
+
+use backstory_model::text::echo;
+use backstory_sources::{forge, git::address::AllowedHosts};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    resources::Resources,
+    settings::Forge,
+};
+
+/// The forges with projects to read.
+pub(crate) struct Forges {
+    pub(crate) usable: Vec<Forge>,
+    /// Projects whose forge has an address that is none, and what to say of that.
+    pub(crate) unusable: Vec<(String, Error)>,
+}
+
+/// Every visible project that can be synced: of a forge, of a repository, or of both.
+pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
+    let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
+    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    known.extend(repositories.into_iter().map(|entry| entry.project));
+    known.retain(|project| resources.visibility().allows_project(project));
+    Ok(known)
+}
+
+/// The forges that are configured, and those of repositories that were added with theirs. One with an address that is
+/// none is not among them: a sync says so of its project.
+pub(crate) async fn list_forges(resources: &Resources) -> Result<Vec<Forge>> {
+    Ok(all_forges(resources).await?.usable)
+}
+
+pub(crate) async fn all_forges(resources: &Resources) -> Result<Forges> {
+    let mut unusable = Vec::new();
+    let mut forges = resources.settings().forges.clone();
+    for entry in resources.with_ledger(|ledger| ledger.repositories()).await? {
+        let Some(added) = entry.forge else { continue };
+        if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
+            continue;
+        }
+        let base_url = match added.base_url.parse() {
+            Ok(url) => url,
+            Err(error) => {
+                let (project, address) = (entry.project, echo(&added.base_url));
+                let message = format!("'{address}' is no address of a forge: {error}");
+                let error = Error::new(ErrorKind::Configuration, message)
+                    .with_hint(format!("remove the repository with 'backstory remove {project}' and add it again"));
+                unusable.push((project, error));
+                continue;
+            }
+        };
+        let web_url = forge::web_url(added.kind, &base_url);
+        match forges.iter_mut().find(|forge| forge.kind == added.kind && forge.web_url() == web_url) {
+            Some(forge) => forge.projects.push(entry.project),
+            None => forges.push(Forge {
+                kind: added.kind,
+                connection: forge::Settings {
+                    network: network_for_added_forges(resources),
+                    ..forge::Settings::new(base_url, None)
+                },
+                projects: vec![entry.project],
+                webhook_secret: None,
+            }),
+        }
+    }
+    Ok(Forges { usable: forges, unusable })
+}
+
+/// Where a forge may be that is not configured: whoever uses the API can name one.
+pub(crate) fn network_for_added_forges(resources: &Resources) -> forge::Network {
+    forge::Network::Public(AllowedHosts::new(&resources.settings().repositories.allowed_hosts))
+}
+
+pub(crate) fn forgotten(project: &str) -> Error {
+    Error::new(ErrorKind::Configuration, format!("{project} was forgotten, so it is not read")).with_hint(format!(
+        "take it out of the configuration, or let it be read again with 'backstory forget --undo {project}'"
+    ))
+}
+
+pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Error::invalid(format!("{} is not known", echo(project))).with_hint(format!("known projects: {}", known.join(", ")))
+}
+
+pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) -> Result<()> {
+    let Some(project) = project else { return Ok(()) };
+    let known = known_projects(resources).await?;
+    if known.contains(project) {
+        return Ok(());
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(Error::invalid(format!("{} is not known", echo(project)))
+        .with_hint(format!("known projects: {}", known.join(", "))))
+}
+
+/// The project that is named, or the only one.
+pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&str>) -> Result<String> {
+    let known = known_projects(resources).await?;
+    let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    match named {
+        Some(named) if known.contains(named) => Ok(named.to_owned()),
+        Some(named) => {
+            Err(Error::invalid(format!("{} is not known", echo(named))).with_hint(format!("known projects: {}", all())))
+        }
+        None if known.len() == 1 => Ok(all()),
+        None if known.is_empty() => Err(Error::invalid("there is no project to ask about")
+            .with_hint("configure one, or 'backstory add' a repository")),
+        None => Err(Error::invalid("the questions name no project")
+            .with_hint(format!("say which one they are about: {}", all()))),
+    }
+}
+
+pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error {
+    let known: Vec<String> =
+        resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
+    let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
+    Error::new(ErrorKind::NotFound, format!("there is no repository {}", echo(project))).with_hint(known)
+}

@@ -1,0 +1,65 @@
+//! Applies the filter of a request to what comes from traces, links and records instead of a search.
+
+use backstory_model::{edge::Edge, filter::Filter, id::NodeId, repository::CommitRecord};
+use backstory_store::index::StoredDocument;
+use jiff::Timestamp;
+
+use crate::{error::Result, records::commit_record, resources::Resources, search::meets, trace::Step};
+
+/// The conditions of a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PackConditions {
+    /// All but the project, which a chain may leave.
+    filter: Filter,
+}
+
+impl PackConditions {
+    pub(super) fn of(filter: &Filter) -> Self {
+        Self { filter: Filter { project: None, ..filter.clone() } }
+    }
+
+    /// Whether it lets everything through.
+    pub(super) fn is_open(&self) -> bool {
+        self.filter == Filter::default()
+    }
+
+    /// Whether a time is within what was asked for.
+    pub(super) fn within(&self, at: Timestamp) -> bool {
+        self.filter.after.is_none_or(|after| at >= after) && self.filter.before.is_none_or(|before| at < before)
+    }
+
+    /// Whether a document meets all conditions.
+    pub(super) fn meets(&self, document: &StoredDocument) -> bool {
+        meets(&self.filter, &document.id, &document.facts)
+    }
+
+    /// Whether a part of a document that meets all conditions meets them too, of whatever kind it is.
+    pub(super) fn meets_as_part(&self, document: &StoredDocument) -> bool {
+        let filter = Filter { kinds: vec![], ..self.filter.clone() };
+        meets(&filter, &document.id, &document.facts)
+    }
+}
+
+/// Whether a commit meets the conditions, of which the kind of document is none: it stands for its changes.
+pub(super) fn accepts_commit(
+    resources: &Resources,
+    narrowing: &PackConditions,
+    id: &str,
+    record: &CommitRecord,
+) -> bool {
+    if narrowing.is_open() {
+        return true;
+    }
+    let filter = Filter { kinds: vec![], ..narrowing.filter.clone() };
+    // A merge that only repeats its request has no document.
+    let own = resources.index().facts([id]).get(id).map(|facts| meets(&filter, id, facts));
+    own.unwrap_or_else(|| narrowing.within(record.commit.author.at))
+}
+
+/// Whether a step without a document meets the conditions: of such only merges are known well enough.
+pub(super) fn accepts_step(resources: &Resources, narrowing: &PackConditions, step: &Step) -> Result<bool> {
+    let NodeId::Commit { project, sha } = &step.node.id else { return Ok(false) };
+    let record = commit_record(resources, project, sha)?;
+    let lets = |record| accepts_commit(resources, narrowing, &step.node.id.to_string(), &record);
+    Ok(step.edge == Edge::MergedBy && record.is_some_and(lets))
+}

@@ -1,0 +1,101 @@
+//! Writes projections into new generations, which then become current, while the old ones are still read.
+
+use std::path::PathBuf;
+
+use backstory_store::{
+    generations::Generations,
+    graph::Graph,
+    index::{Index, Vectors},
+};
+
+use crate::{
+    error::{Error, Result},
+    generated::projection::refresh_written_of,
+    links::refresh_links_of,
+    projection::{project_graph, project_index},
+    resources::{Resources, blocking},
+    task::Reporter,
+    vectors::embed_pending,
+};
+
+pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    reporter.phase("graph", None);
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let made = rebuild_graph_generation(resources).await;
+    if made.is_err() {
+        // There may be no room on the disk because of what was begun.
+        remove_others(&resources.shared.graphs);
+    }
+    made
+}
+
+/// Whoever calls keeps others from projecting.
+pub(crate) async fn rebuild_graph_generation(resources: &Resources) -> Result<()> {
+    let directory = prepare(&resources.shared.graphs)?;
+    let opened = directory.clone();
+    let graph = blocking(move || Ok(Graph::open(&opened)?)).await?;
+    project_graph(resources, graph.clone()).await?;
+    refresh_links_of(resources, graph.clone()).await?;
+    refresh_written_of(resources, graph.clone()).await?;
+    let flushed = graph.clone();
+    blocking(move || Ok(flushed.flush()?)).await?;
+    switch(&resources.shared.graphs, &directory)?;
+    *resources.shared.graph.write() = graph;
+    remove_others(&resources.shared.graphs);
+    Ok(())
+}
+
+pub(crate) async fn copy_index_generation(resources: &Resources) -> Result<()> {
+    let directory = prepare(&resources.shared.indexes)?;
+    resources.index().copy_to(&directory).await?;
+    let index = Index::open(&directory, resources.model_tag()).await?;
+    switch(&resources.shared.indexes, &directory)?;
+    *resources.shared.index.write() = index;
+    remove_others(&resources.shared.indexes);
+    Ok(())
+}
+
+pub(crate) async fn rebuild_index(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let made = index_anew(resources, reporter).await;
+    if made.is_err() {
+        remove_others(&resources.shared.indexes);
+    }
+    made
+}
+
+/// Whoever calls keeps others from projecting.
+async fn index_anew(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    let directory = prepare(&resources.shared.indexes)?;
+    let tag = resources.model_tag();
+    let index = Index::open(&directory, tag.clone()).await?;
+    project_index(resources, &index, Some(reporter)).await?;
+    // Text whose vector the old index has is not embedded again.
+    let known = Vectors::open(&resources.shared.indexes.current(), &tag).await;
+    // Those that cannot be read are made anew.
+    if let Ok(Some(known)) = known {
+        embed_pending(resources, Some(&index), Some(&known), reporter).await?;
+    }
+    index.optimize().await?;
+    switch(&resources.shared.indexes, &directory)?;
+    *resources.shared.index.write() = index;
+    remove_others(&resources.shared.indexes);
+    Ok(())
+}
+
+fn prepare(generations: &Generations) -> Result<PathBuf> {
+    generations.prepare().map_err(|error| Error::of_files("a new projection cannot be begun", &error))
+}
+
+fn switch(generations: &Generations, directory: &std::path::Path) -> Result<()> {
+    generations
+        .activate(directory)
+        .map_err(|error| Error::of_files("the new projection could not be made current", &error))
+}
+
+/// Files that a reader still has open are removed when the directory is opened next.
+fn remove_others(generations: &Generations) {
+    if let Err(error) = generations.remove_others() {
+        tracing::debug!(%error, "an old projection stays until the next start");
+    }
+}

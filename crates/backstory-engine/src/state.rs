@@ -1,0 +1,6 @@
+//! What is kept in memory between use cases: caches, logs and queues. The types know no stores; those who fill them do.
+
+pub(crate) mod discussions;
+pub(crate) mod mentions;
+pub(crate) mod repairs;
+pub(crate) mod worker;

@@ -1,0 +1,134 @@
+//! Steps of a trace: what is quoted of commits, merge requests and issues.
+
+use backstory_model::{
+    commit::ChangeStatus,
+    document::commit_url,
+    edge::Edge,
+    entity::{Issue, MergeRequest},
+    id::NodeId,
+    message,
+    reference::Context,
+    repository::CommitRecord,
+    text::snippet,
+};
+use backstory_store::graph::InferredLink;
+
+use super::{Evidence, LineOrigin, Step, TraceNode, words::CodeWords};
+use crate::{
+    error::Result,
+    records::{commit_record, repository_record},
+    resources::Resources,
+};
+
+/// Length of quoted text, in characters.
+pub(crate) const QUOTED: usize = 400;
+
+pub(crate) fn commit_step(
+    resources: &Resources,
+    project: &str,
+    record: &CommitRecord,
+    origins: &[LineOrigin],
+    words: &CodeWords,
+) -> Result<Step> {
+    let commit = &record.commit;
+    let origin = origins.first();
+    let change = commit
+        .changes
+        .iter()
+        .find(|change| origin.is_some_and(|origin| change.path.as_str() == origin.path))
+        .map(|change| change.status);
+    let edge = match change {
+        Some(ChangeStatus::Added | ChangeStatus::Copied) => Edge::Introduces,
+        _ => Edge::Modifies,
+    };
+    let notes = message::design_notes(&commit.message);
+    let body = message::Message::parse(&commit.message).body;
+    // The reason that names the code, else the first reason, else the beginning.
+    let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
+    let text = best.map_or(body.as_str(), |note| note.text.as_str());
+    let node = commit_node(resources, project, record)?;
+    Ok(Step {
+        edge,
+        from: None,
+        evidence: Evidence {
+            text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            url: node.url.clone(),
+            path: origin.map(|origin| origin.path.clone()),
+            lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
+            ..Evidence::default()
+        },
+        node,
+        confidence: None,
+    })
+}
+
+fn commit_node(resources: &Resources, project: &str, record: &CommitRecord) -> Result<TraceNode> {
+    let repository = repository_record(resources, project)?;
+    let sha = record.commit.sha.to_string();
+    let url = repository.map(|repository| {
+        commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+    });
+    let id = NodeId::commit(project, &sha);
+    Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))
+}
+
+pub(crate) fn merge_step(resources: &Resources, project: &str, merge: &NodeId, from: &NodeId) -> Result<Option<Step>> {
+    let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
+    let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
+    let node = commit_node(resources, project, &record)?;
+    let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
+    Ok(Some(Step { edge: Edge::MergedBy, from: Some(from.clone()), node, evidence, confidence: None }))
+}
+
+fn merge_request_node(mr: &MergeRequest) -> TraceNode {
+    TraceNode::new(mr.id.clone().into(), &*mr.thread.title, Some(mr.thread.web_url.clone()))
+}
+
+pub(crate) fn merge_request_step(mr: &MergeRequest, edge: Edge, from: Option<&NodeId>, words: &CodeWords) -> Step {
+    Step {
+        edge,
+        from: from.cloned(),
+        node: merge_request_node(mr),
+        evidence: Evidence {
+            text: Some(snippet(&mr.thread.description, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            url: Some(mr.thread.web_url.clone()),
+            ..Evidence::default()
+        },
+        confidence: None,
+    }
+}
+
+pub(crate) fn issue_step(issue: &Issue, edge: Edge, from: Option<&NodeId>, words: &CodeWords) -> Step {
+    Step {
+        edge,
+        from: from.cloned(),
+        node: TraceNode::new(issue.id.clone().into(), &*issue.thread.title, Some(issue.thread.web_url.clone())),
+        evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
+        confidence: None,
+    }
+}
+
+pub(crate) fn solution_step(mr: &MergeRequest, edge: Edge, id: &NodeId, words: &CodeWords) -> Step {
+    Step {
+        edge,
+        from: Some(id.clone()),
+        node: merge_request_node(mr),
+        evidence: quoted(&mr.thread.description, &mr.thread.web_url, words),
+        confidence: None,
+    }
+}
+
+/// A step as one that nobody stated.
+pub(crate) fn inferred(mut step: Step, link: InferredLink) -> Step {
+    step.confidence = Some(link.confidence);
+    step.evidence.reasons = link.evidence;
+    step
+}
+
+pub(crate) fn quoted(text: &str, url: &str, words: &CodeWords) -> Evidence {
+    Evidence {
+        text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+        url: Some(url.to_owned()),
+        ..Evidence::default()
+    }
+}
