@@ -49,10 +49,15 @@ pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use written::Written;
 
-use crate::lack::MissingResource;
+use crate::{
+    lack::MissingResource,
+    lists::{self, Lists},
+};
 
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
+/// Statements that are kept prepared.
+const PREPARED_STATEMENTS: usize = 256;
 
 /// The ledger. Cheap to clone. Every call blocks. A handle shows what its [sight](Ledger::seeing) allows; what it does not
 /// show is to it as if it were not there.
@@ -72,6 +77,7 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is no ledger, or was written by a backstory that is newer or too old.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        lists::remove_leftover(path);
         let open = |alone: bool| {
             let connection = Connection::open(path)?;
             if alone {
@@ -114,6 +120,11 @@ impl Ledger {
         Ok(head.iter().all(|byte| *byte == 0))
     }
 
+    /// The lists beside it.
+    pub fn lists(&self) -> Lists {
+        Lists::new(self.connection.clone(), self.path.clone())
+    }
+
     /// A ledger in memory.
     ///
     /// # Errors
@@ -127,7 +138,9 @@ impl Ledger {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
+        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
         schema::migrate(&mut connection)?;
+        lists::schema::prepare(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
         Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases, sight: Visibility::Confidential })
     }

@@ -233,6 +233,14 @@ const MIGRATIONS: &[&str] = &["
         error   TEXT    NOT NULL,
         PRIMARY KEY (project, source)
     ) STRICT, WITHOUT ROWID;
+", "
+    -- How far the lists have followed the log, and which version of them that is. store::lists creates their tables, and
+    -- creates them again when that version changes.
+    CREATE TABLE list_state (
+        id      INTEGER PRIMARY KEY CHECK (id = 1),
+        version INTEGER NOT NULL,
+        seq     INTEGER NOT NULL                   -- of items
+    ) STRICT;
 "];
 // check-words: on
 
