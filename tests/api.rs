@@ -5,14 +5,15 @@ use std::time::Duration;
 use backstory_engine::{
     Engine,
     model::sight::Visibility,
-    use_case::{Scope, UseCase, Visitor, visit_all},
+    use_case::{Scope, UseCase},
+    use_cases::{Visitor, visit_all},
 };
 use backstory_server::{Access, Limits, Token, serve};
 use expect_test::expect;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Server, settings};
+use crate::support::{Forge, Sandbox, Server, settings};
 
 /// A token of the server.
 const TOKEN: &str = "open-sesame-open-sesame";
@@ -165,6 +166,40 @@ async fn a_token_reads_and_the_secret_of_the_data_directory_may_do_everything() 
 }
 
 #[tokio::test]
+async fn evaluation_tells_where_expected_sources_stand() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let server = sandbox.serve();
+    let api = Api::new(&server.url);
+    let question = |id: &str, question: &str, gold: &[&str]| json!({ "id": id, "question": question, "gold": gold });
+    let request = json!({
+        "questions": [question("a", "Redis or Memcached?", &["#3", "acme/shop!99"]), question("b", "Kafka?", &[])],
+        "project": "acme/shop", "legs": ["lexical", "fused"], "depth": 50,
+    });
+    let (status, found) = api.request("evaluate", None, &request).await;
+    assert_eq!(status, 200, "{found:#}");
+    let first = &found["questions"][0];
+    assert_eq!((&found["project"], &first["unknown"]), (&json!("acme/shop"), &json!(["acme/shop!99"])));
+    assert_eq!(first["legs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["fused", "lexical"]);
+    assert_eq!(first["legs"]["lexical"]["ranks"], json!([1, null]));
+    assert_eq!(first["legs"]["lexical"]["results"][0]["id"], "acme/shop#3");
+    assert_eq!(found["questions"][1]["legs"]["fused"]["ranks"], json!([]));
+
+    let refused = async |changes: Value| {
+        let mut request =
+            json!({ "questions": [question("a", "q", &[])], "project": null, "legs": ["fused"], "depth": 50 });
+        request.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        refusal(&api.request("evaluate", None, &request).await)
+    };
+    let error = refused(json!({ "questions": [question("a", "q", &["*"])] })).await;
+    assert!(error.starts_with("400 INVALID: question a: '*' names no source; write "), "{error}");
+    expect!["400 INVALID: 21 questions were given; 1 to 20 can be asked at once"]
+        .assert_eq(&refused(json!({ "questions": vec![question("a", "q", &[]); 21] })).await);
+    expect!["400 INVALID: the depth is 0; it must be 1 to 100"].assert_eq(&refused(json!({ "depth": 0 })).await);
+    expect!["400 INVALID: no leg was named; name at least one"].assert_eq(&refused(json!({ "legs": [] })).await);
+}
+
+#[tokio::test]
 async fn a_token_is_needed_where_one_is_configured() {
     let (_sandbox, server, _) = server(true);
     let api = Api::new(&server.url);
@@ -188,6 +223,11 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
         .assert_eq(&refusal(&api.request("stats", Some(TOKEN), &json!({})).await));
+    let query = json!({ "query": "{ stats { issues } }" });
+    let request = api.http.post(api.url.clone() + "/graphql").bearer_auth(TOKEN).json(&query);
+    let response = request.send().await.unwrap();
+    expect!["504 TIMEOUT: the operation took longer than 0 s; ask for less at once"]
+        .assert_eq(&refusal(&(response.status().as_u16(), response.json().await.unwrap())));
     // What reads everything has more time.
     let (status, digest) = api.request("digest", Some(TOKEN), &json!({})).await;
     assert_eq!((status, &digest["quads"]), (200, &json!(0)));

@@ -1,6 +1,6 @@
 //! What is asked of one project is answered, or refused, as if it were alone, whatever else is indexed.
 
-use backstory_engine::{ask::AskRequest, ledger::Branches, model::filter::Filter};
+use backstory_engine::{ask::AskRequest, ledger::Branches, model::filter::Filter, read::CoverageRequest};
 
 use crate::support::{Fixture, Indexed, PROJECT};
 
@@ -157,7 +157,7 @@ async fn refusals(indexed: &Indexed, documents: u64) -> (Vec<&'static str>, Vec<
     {
         let filter = Filter { project: Some(PROJECT.to_owned()), ..Filter::default() };
         let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
-        let answer = indexed.engine.ask(request).await.unwrap();
+        let answer = indexed.engine.answer(request).await.unwrap();
         if !answer.answered {
             if has_answer { &mut refused.0 } else { &mut refused.1 }.push(question);
             let searched = answer.refusal.unwrap().searched;
@@ -171,7 +171,7 @@ async fn refusals(indexed: &Indexed, documents: u64) -> (Vec<&'static str>, Vec<
 async fn other_projects_change_no_answer_about_one() {
     let repository = asked();
     let indexed = Indexed::cold(repository.path(), Branches::Default).await;
-    let documents = indexed.engine.coverage().documents;
+    let documents = indexed.engine.answer(CoverageRequest {}).await.unwrap().documents;
     let alone = refusals(&indexed, documents).await;
     assert!(alone.0.len() <= 2 && alone.1.len() >= 16, "{alone:#?}");
     let mut others = Vec::new();
@@ -182,7 +182,7 @@ async fn other_projects_change_no_answer_about_one() {
             others.push(other);
         }
         indexed.sync().await;
-        assert!(indexed.engine.coverage().documents > documents);
+        assert!(indexed.engine.answer(CoverageRequest {}).await.unwrap().documents > documents);
         let among = refusals(&indexed, documents).await;
         let differ = |one: &[&str], other: &[&str]| one.len().abs_diff(other.len());
         assert!(differ(&alone.0, &among.0) <= 1, "beside {count}: {:#?} {:#?}", alone.0, among.0);

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use backstory_engine::Engine;
+use backstory_engine::{Engine, eval::PairRequest};
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -89,8 +89,8 @@ async fn pairs_are_made_from_what_was_said_with_all_that_answers_them() {
     let sandbox = Sandbox::synced(&forge);
     sandbox.run(&["add", &shop().path().display().to_string(), "--name", "acme/shop"]).ok();
     let engine = Engine::open(&sandbox.data(), settings()).await.unwrap();
-    let made = engine.question_pairs(None, 20).await.unwrap();
-    assert_eq!(made, engine.question_pairs(Some("acme/shop"), 20).await.unwrap());
+    let made = engine.answer(PairRequest { project: None, count: 20 }).await.unwrap();
+    assert_eq!(made, engine.answer(PairRequest { project: Some("acme/shop".to_owned()), count: 20 }).await.unwrap());
     let told: Vec<String> = made.iter().map(|pair| format!("{} {}", pair.question, pair.evidence.join(" "))).collect();
     expect![[r#"
         Why was auth refactored to use JWT tokens? acme/shop!2 acme/shop#1 acme/shop@1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d acme/shop@77aa88bb99cc00dd11ee22ff33aa44bb55cc66dd acme/shop@a26daafce971013ff179695e1d281e446a7790c9
@@ -113,7 +113,7 @@ async fn pairs_are_made_from_what_was_said_with_all_that_answers_them() {
         What was decided in #5? acme/shop!5 acme/shop#5
         Where was it said that "The test computes the delivery day from the local clock and the shop from UTC"? acme/shop!5 acme/shop#5
         What was decided in #2? acme/shop!4 acme/shop#2"#]].assert_eq(&told.join("\n"));
-    let error = engine.question_pairs(None, 1001).await.unwrap_err();
+    let error = engine.answer(PairRequest { project: None, count: 1001 }).await.unwrap_err();
     assert_eq!(error.to_string(), "1001 pairs were asked for; it must be 1 to 1000");
 }
 

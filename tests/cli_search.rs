@@ -249,6 +249,19 @@ fn profiles_rank_by_other_things() {
 }
 
 #[test]
+fn parts_without_a_weight_are_not_computed() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for (profile, is_computed) in [("default", false), ("gitmemory", true)] {
+        let found = search(&sandbox, &["what came of #1 and its redis cache", "--profile", profile, "--limit", "50"]);
+        for part in ["recency", "importance", "relationship"] {
+            let values = found["hits"].as_array().unwrap().iter().map(|hit| hit["parts"][part].as_f64().unwrap());
+            assert_eq!(values.fold(0.0, f64::max) > 0.0, is_computed, "{profile} {part}: {found:#}");
+        }
+    }
+}
+
+#[test]
 fn before_there_are_vectors_words_count_with_every_profile() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -256,6 +269,24 @@ fn before_there_are_vectors_words_count_with_every_profile() {
         let found = search(&sandbox, &["choose a cache for product pages", "--profile", profile]);
         assert_eq!(hits(&found, "id")[0], "acme/shop#3", "{profile}: {found:#}");
     }
+}
+
+#[test]
+fn while_vectors_are_made_words_stand_for_those_that_are_missing() {
+    let forge = Forge::start();
+    forge.new_issue("acme/shop", "alice", "libgmp is slow on Windows", "Multiplication takes twice as long there.");
+    forge.new_issue("acme/shop", "bob", "libgmp is missing on Alpine", "The build stops there.");
+    let sandbox = Sandbox::synced(&forge);
+    sandbox.run(&["embed"]).ok();
+    forge.advance(60);
+    let id = forge.new_issue("acme/shop", "alice", "Remove libgmp", "Nothing needs it any more.");
+    sandbox.run(&["sync"]).ok();
+    let found = search(&sandbox, &["remove libgmp"]);
+    let (documents, embedded) = covered(&found);
+    assert!(embedded > 0 && embedded < documents, "{found:#}");
+    assert_eq!(hits(&found, "id")[0], id, "{found:#}");
+    // What is shown of it is no estimate.
+    assert_eq!(found["hits"][0]["parts"]["semantic"], 0.0, "{found:#}");
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Why code is as it is, from the command line: from a line to what was said, the history of files, code entities.
 
+use std::path::Path;
+
 use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::{
     cli_repositories::shop,
-    support::{Output, Sandbox},
+    support::{Fixture, Output, Sandbox},
 };
 
 /// A sandbox that has indexed the shop as `acme/shop`.
-fn indexed() -> (crate::support::Fixture, Sandbox) {
+fn indexed() -> (Fixture, Sandbox) {
     let shop = shop();
     let sandbox = Sandbox::empty();
     sandbox.run(&["add", &shop.path().display().to_string(), "--name", "acme/shop"]).ok();
@@ -102,6 +104,33 @@ fn a_reference_is_explained() {
         let missing = answer["missing"].to_string();
         assert!(missing.contains("issue acme/shop#1 is not in the index"), "{missing}");
     }
+}
+
+#[test]
+fn a_bare_commit_is_of_the_clone_that_the_user_stands_in() {
+    let (shop, sandbox) = indexed();
+    let mut other = Fixture::new();
+    other.write("src/other.py", "def other():\n    pass\n");
+    other.commit("Begin another project");
+    sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
+    let sha = shop.sha("main~1").to_string();
+    let short = &sha[..8];
+    let show = |args: &[&str], directory: &Path| {
+        let args = [&["show", "--json"][..], args].concat();
+        sandbox.output(&sandbox.command(&args).current_dir(directory).output().unwrap())
+    };
+    for shown in [
+        show(&[short], shop.path()),
+        show(&[&format!("@{sha}")], &shop.path().join("src")),
+        show(&[short, "--project", "acme/shop"], other.path()),
+    ] {
+        assert_eq!(shown.ok().json()["id"], format!("acme/shop@{sha}"));
+    }
+    assert_eq!(show(&[short], other.path()).code, 1);
+    assert_eq!(
+        error(&show(&[short], sandbox.path()), 2),
+        format!("say which project @{short} is of with --project, or write it as group/project@{short}")
+    );
 }
 
 #[test]

@@ -61,14 +61,14 @@ fn told(world: &World, pack: &ContextPack) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_reads() {
     let world = World::new().await;
-    let asked = world.engine.context(question("why is a clock skew accepted when tokens expire")).await.unwrap();
+    let asked = world.engine.build_pack(question("why is a clock skew accepted when tokens expire")).await.unwrap();
     expect_file!["context/question.md"].assert_eq(&told(&world, &asked));
-    let line = world.engine.context(line_42()).await.unwrap();
+    let line = world.engine.build_pack(line_42()).await.unwrap();
     expect_file!["context/line.md"].assert_eq(&told(&world, &line));
-    let issue = world.engine.context(place(Target::Node("acme/shop#1".parse().unwrap()))).await.unwrap();
+    let issue = world.engine.build_pack(place(Target::Node("acme/shop#1".parse().unwrap()))).await.unwrap();
     expect_file!["context/issue.md"].assert_eq(&told(&world, &issue));
     let bare = ContextRequest { diffs: false, tests: false, ..line_42() };
-    let bare = world.engine.context(bare).await.unwrap();
+    let bare = world.engine.build_pack(bare).await.unwrap();
     assert!(bare.important_diffs.is_empty() && bare.related_tests.is_empty() && !line.important_diffs.is_empty());
 }
 
@@ -76,7 +76,7 @@ async fn what_an_agent_reads() {
 async fn the_manifest_says_what_was_read() {
     let world = World::new().await;
     let wanted = ContextRequest { format: Format::Json, ..question("why is a clock skew accepted when tokens expire") };
-    let pack = world.engine.context(wanted).await.unwrap();
+    let pack = world.engine.build_pack(wanted).await.unwrap();
     let json: Value = serde_json::from_str(&render(&pack)).unwrap();
     let mut manifest = json["manifest"].clone();
     assert_eq!(manifest["snapshot"], json["metadata"]["snapshot"]);
@@ -123,7 +123,7 @@ async fn never_more_tokens_than_asked_for() {
         let tokens = *random.choice(&[200, 211, 250, 400, 999, 1000, 1500, 4000]).unwrap();
         let format = if random.bool() { Format::Json } else { Format::Markdown };
         let about = if random.u8(0..5) == 0 { line_42() } else { question(&text.join(" ")) };
-        let pack = world.engine.context(ContextRequest { tokens, format, ..about }).await.unwrap();
+        let pack = world.engine.build_pack(ContextRequest { tokens, format, ..about }).await.unwrap();
         let count = tokens::count(&(render(&pack) + "\n"));
         assert!(count <= tokens, "{count} of {tokens} for {}", text.join(" "));
         assert_eq!(count, pack.metadata.token_count);
@@ -136,32 +136,32 @@ async fn never_more_tokens_than_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_passage_can_be_proved() {
     let mut world = World::new().await;
-    let pack = world.engine.context(line_42()).await.unwrap();
+    let pack = world.engine.build_pack(line_42()).await.unwrap();
     let kinds: std::collections::BTreeSet<DocumentType> = pack.retrieved.iter().map(|of| of.document_type).collect();
     for kind in [DocumentType::Code, DocumentType::MergeRequest, DocumentType::Discussion, DocumentType::Commit] {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }
     for chunk in &pack.retrieved {
-        let proof = world.engine.prove(&chunk.reference()).await.unwrap();
+        let proof = world.engine.verify_chunk(&chunk.reference()).await.unwrap();
         assert!(proof.holds && proof.chunk_id == chunk.chunk_id, "{chunk:?} {proof:?}");
         assert_eq!(proof.source, if chunk.path.is_some() { Source::Clone } else { Source::Ledger });
         let other = ChunkRef { text_hash: sha256_hex("something else"), ..chunk.reference() };
-        assert!(!world.engine.prove(&other).await.unwrap().holds);
+        assert!(!world.engine.verify_chunk(&other).await.unwrap().holds);
     }
     // What stood in a file stands there for ever at that commit, though the file is another now.
     let code = pack.retrieved.iter().find(|of| of.path.as_deref() == Some(world::TOKEN)).unwrap().reference();
     world.move_expiry().await;
-    assert!(world.engine.prove(&code).await.unwrap().holds);
+    assert!(world.engine.verify_chunk(&code).await.unwrap().holds);
     let gone = ChunkRef { document: "acme/shop#4711".into(), path: None, commit: None, ..code.clone() };
-    assert_eq!(world.engine.prove(&gone).await.unwrap().text, None);
+    assert_eq!(world.engine.verify_chunk(&gone).await.unwrap().text, None);
     let nowhere = ChunkRef { path: Some("no/such.rs".into()), ..code.clone() };
-    assert_eq!(world.engine.prove(&nowhere).await.unwrap().text, None);
+    assert_eq!(world.engine.verify_chunk(&nowhere).await.unwrap().text, None);
     for wrong in [
         ChunkRef { lines: (0, 1), ..code.clone() },
         ChunkRef { commit: None, ..code.clone() },
         ChunkRef { document: "no reference!".into(), path: None, ..code },
     ] {
-        assert_eq!(world.engine.prove(&wrong).await.unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(world.engine.verify_chunk(&wrong).await.unwrap_err().kind, ErrorKind::Invalid);
     }
 }
 
@@ -171,8 +171,8 @@ async fn a_small_pack_holds_the_best_item_trimmed() {
     for format in [Format::Markdown, Format::Json] {
         let wanted =
             |tokens| ContextRequest { tokens, format, ..question("why is a clock skew accepted when tokens expire") };
-        let large = world.engine.context(wanted(4_000)).await.unwrap();
-        let small = world.engine.context(wanted(300)).await.unwrap();
+        let large = world.engine.build_pack(wanted(4_000)).await.unwrap();
+        let small = world.engine.build_pack(wanted(300)).await.unwrap();
         let held: Vec<&str> = small.key_items.iter().map(|item| item.reference.as_str()).collect();
         assert_eq!(held, [large.key_items[0].reference.as_str()], "{}", render(&small));
         assert!(tokens::count(&(render(&small) + "\n")) <= 300);
@@ -185,9 +185,9 @@ async fn a_pack_always_says_when_what_it_is_made_from_was_indexed() {
     // While vectors are being made no state is on record.
     let ledger = rusqlite::Connection::open(world.data.path().join("ledger.sqlite")).unwrap();
     assert!(ledger.execute("DELETE FROM index_snapshots", []).unwrap() > 0);
-    let pack = world.engine.context(line_42()).await.unwrap();
+    let pack = world.engine.build_pack(line_42()).await.unwrap();
     assert!(pack.metadata.generated_at.is_some() && pack.manifest.timestamp == pack.metadata.generated_at);
-    assert_eq!(render(&pack), render(&world.engine.context(line_42()).await.unwrap()));
+    assert_eq!(render(&pack), render(&world.engine.build_pack(line_42()).await.unwrap()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,7 +202,7 @@ async fn no_line_stands_in_two_passages() {
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let mut shown = 0;
     for asked in ["report every code of errors", "errors", "report_code", "Codes of errors"] {
-        let pack = indexed.engine.context(question(asked)).await.unwrap();
+        let pack = indexed.engine.build_pack(question(asked)).await.unwrap();
         for (at, one) in pack.retrieved.iter().enumerate() {
             let beside = pack.retrieved[..at].iter().filter(|other| other.path.is_some() && other.path == one.path);
             for other in beside {
@@ -239,24 +239,24 @@ async fn what_governs_comes_first_and_may_come_alone() {
     let asked = question("how must errors be reported with a code");
     let types =
         |pack: &ContextPack| pack.retrieved.iter().map(|of| of.document_type.as_str()).collect::<Vec<_>>().join(" ");
-    let all = indexed.engine.context(asked.clone()).await.unwrap();
+    let all = indexed.engine.build_pack(asked.clone()).await.unwrap();
     expect!["spec contract adr doc code commit"].assert_eq(&types(&all));
     let governing = ContextRequest { mode: Mode::GoverningDocsOnly, ..asked.clone() };
-    let governing = indexed.engine.context(governing).await.unwrap();
+    let governing = indexed.engine.build_pack(governing).await.unwrap();
     expect!["spec contract adr"].assert_eq(&types(&governing));
     let nothing_else = [Section::KeyItems, Section::CodeContext, Section::ImportantDiffs, Section::DesignNotes];
     assert!(nothing_else.iter().all(|section| !governing.manifest.counts.contains_key(section)));
     // Below a prefix.
     let below = ContextRequest { path: Some("./src".into()), ..asked.clone() };
-    let below = indexed.engine.context(below).await.unwrap();
+    let below = indexed.engine.build_pack(below).await.unwrap();
     expect!["code commit"].assert_eq(&types(&below));
     let kinds = Filter { kinds: vec![DocumentKind::Commit], ..Filter::default() };
-    let commits = indexed.engine.context(ContextRequest { filter: kinds, ..asked.clone() }).await.unwrap();
+    let commits = indexed.engine.build_pack(ContextRequest { filter: kinds, ..asked.clone() }).await.unwrap();
     expect!["commit"].assert_eq(&types(&commits));
     // Two that exclude each other find nothing, and say so.
     let issues = Filter { kinds: vec![DocumentKind::Issue], ..Filter::default() };
     let none = ContextRequest { filter: issues, mode: Mode::GoverningDocsOnly, ..asked };
-    let none = indexed.engine.context(none).await.unwrap();
+    let none = indexed.engine.build_pack(none).await.unwrap();
     expect!["The index has no specification, contract or recorded decision that answers the question."]
         .assert_eq(&none.summary);
 }
@@ -280,9 +280,9 @@ async fn what_governs_or_stands_below_a_path_is_found_behind_hundreds_of_others(
         paths.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
     };
     let governing = ContextRequest { mode: Mode::GoverningDocsOnly, ..asked.clone() };
-    assert_eq!(paths(&indexed.engine.context(governing).await.unwrap()), "docs/adr/0001-failures.md");
+    assert_eq!(paths(&indexed.engine.build_pack(governing).await.unwrap()), "docs/adr/0001-failures.md");
     let below = ContextRequest { path: Some("lib".into()), ..asked };
-    assert_eq!(paths(&indexed.engine.context(below).await.unwrap()), "lib/failures.md");
+    assert_eq!(paths(&indexed.engine.build_pack(below).await.unwrap()), "lib/failures.md");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -290,12 +290,12 @@ async fn filters_hold_for_every_section_of_a_pack_about_code() {
     let mut world = World::new().await;
     world.add_checks().await;
     let whole = || place(Target::Lines { path: world::TOKEN.to_owned(), lines: None });
-    let all = world.engine.context(whole()).await.unwrap();
+    let all = world.engine.build_pack(whole()).await.unwrap();
     assert!(all.timeline.iter().any(|entry| entry.date != "2024-01-01"), "{:?}", all.timeline);
     // The commits that added checks were made from five o'clock on; the issues and requests are older or newer.
     let (after, before) = ("2024-01-01T05:00:00Z".parse().unwrap(), "2024-01-02T00:00:00Z".parse().unwrap());
     let filter = Filter { after: Some(after), before: Some(before), ..whole().filter };
-    let narrowed = world.engine.context(ContextRequest { filter, ..whole() }).await.unwrap();
+    let narrowed = world.engine.build_pack(ContextRequest { filter, ..whole() }).await.unwrap();
     assert!(!narrowed.key_items.is_empty() && !narrowed.important_diffs.is_empty(), "{narrowed:?}");
     assert!(narrowed.timeline.iter().all(|entry| entry.date == "2024-01-01"), "{:?}", narrowed.timeline);
     for item in &narrowed.key_items {
@@ -307,7 +307,7 @@ async fn filters_hold_for_every_section_of_a_pack_about_code() {
     assert!(narrowed.missing.iter().any(|said| said.contains("do not meet the filters")), "{:?}", narrowed.missing);
     // Nothing is newer.
     let later = Filter { after: Some(before), ..whole().filter };
-    let later = world.engine.context(ContextRequest { filter: later, ..line_42() }).await.unwrap();
+    let later = world.engine.build_pack(ContextRequest { filter: later, ..line_42() }).await.unwrap();
     assert!(later.summary.starts_with("No line of src/auth/token.rs:42 was written in the time"), "{}", later.summary);
     assert!(later.timeline.iter().all(|entry| entry.date.as_str() > "2024-01-01"), "{:?}", later.timeline);
 }
@@ -321,13 +321,14 @@ async fn the_same_bytes_each_time_also_after_a_restart() {
     let filter = Filter { project: Some(PROJECT.into()), ..Filter::default() };
     let code = ContextRequest { filter, ..request(About::Target { target: lines, rev: None }) };
     let both = async |engine: &Engine| {
-        let (one, other) = (engine.context(asked.clone()).await.unwrap(), engine.context(code.clone()).await.unwrap());
+        let (one, other) =
+            (engine.build_pack(asked.clone()).await.unwrap(), engine.build_pack(code.clone()).await.unwrap());
         (render(&one), render(&other))
     };
     let first = both(&indexed.engine).await;
     assert_eq!(first, both(&indexed.engine).await);
-    let named = ContextRequest { snapshot: Some(indexed.engine.state().await.unwrap().id), ..asked.clone() };
-    assert_eq!(first.0, render(&indexed.engine.context(named).await.unwrap()));
+    let named = ContextRequest { snapshot: Some(indexed.engine.load_state().await.unwrap().id), ..asked.clone() };
+    assert_eq!(first.0, render(&indexed.engine.build_pack(named).await.unwrap()));
     let Indexed { data, engine } = indexed;
     drop(engine);
     let engine = Engine::open(data.path(), settings()).await.unwrap();
@@ -340,13 +341,13 @@ async fn wrong_requests_are_refused() {
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
     let asked = question("errors");
     let refused = async |request: ContextRequest| {
-        let error = indexed.engine.context(request).await.unwrap_err();
+        let error = indexed.engine.build_pack(request).await.unwrap_err();
         format!("{:?}: {error}", error.kind)
     };
-    let old = indexed.engine.state().await.unwrap().id;
+    let old = indexed.engine.load_state().await.unwrap().id;
     origin.write("docs/guide.md", "# Other\n").commit("Say something else");
     indexed.sync().await;
-    let new = indexed.engine.state().await.unwrap().id;
+    let new = indexed.engine.load_state().await.unwrap().id;
     let mut said = Vec::new();
     for wrong in [
         ContextRequest { tokens: 199, ..asked.clone() },
@@ -391,7 +392,7 @@ async fn secrets_are_in_no_pack() {
         request(About::Target { target: Target::Lines { path: "src/keys.py".into(), lines: Some((2, 4)) }, rev: None }),
         request(About::Target { target: Target::Node(format!("{PROJECT}@{sha}").parse().unwrap()), rev: None }),
     ] {
-        let text = render(&indexed.engine.context(about).await.unwrap());
+        let text = render(&indexed.engine.build_pack(about).await.unwrap());
         assert!(!text.contains(&token) && !text.contains("MIIEow"), "{text}");
     }
 }

@@ -12,9 +12,11 @@ use std::{
 use axum::body::Bytes;
 use backstory_engine::{
     Engine, Scope, SyncRequest,
+    check::DigestRequest,
     error::Error,
     ledger::{Ledger, NewItem, Page},
     model::entity::ItemKind,
+    read::SyncStatusRequest,
     settings::{Forge as ForgeSettings, ForgeKind, Settings},
     sources::forge,
     task::TaskStatus,
@@ -374,7 +376,7 @@ fn ledger_of(data: &Path) -> std::path::PathBuf {
 }
 
 async fn sync(engine: &Engine, scope: Scope) -> Result<Value, Error> {
-    let task = engine.start_sync(SyncRequest { scope, ..SyncRequest::default() }).await?;
+    let task = engine.answer(SyncRequest { scope, ..SyncRequest::default() }).await?;
     let mut task = engine.watch_task(task.id).unwrap();
     let ended = task.wait_for(|task| task.status != TaskStatus::Running).await.unwrap().clone();
     ended.error.map_or(Ok(ended.summary), Err)
@@ -459,7 +461,7 @@ fn break_fields(kind: ForgeKind, upstream: &str, path: &str, project: &str, case
     let expected = whole.open(async |engine| {
         sync(engine, Scope::New).await.unwrap();
         sync(engine, Scope::Full).await.unwrap();
-        engine.digest().await.unwrap()
+        engine.answer(DigestRequest {}).await.unwrap()
     });
     let threads = whole.threads();
     assert!(threads.len() > 20, "{threads:?}");
@@ -503,9 +505,9 @@ fn break_fields(kind: ForgeKind, upstream: &str, path: &str, project: &str, case
         mirror.repair();
         let (aside, digest) = reader.open(async |engine| {
             sync(engine, Scope::New).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-            let aside = engine.sync_status(0).await.unwrap().quarantine;
+            let aside = engine.answer(SyncStatusRequest { runs: 0 }).await.unwrap().quarantine;
             sync(engine, Scope::Full).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-            (aside, engine.digest().await.unwrap())
+            (aside, engine.answer(DigestRequest {}).await.unwrap())
         });
         assert_eq!(aside.count, 0, "{what}: {aside:?}");
         assert_eq!(digest, expected, "{what}");

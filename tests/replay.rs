@@ -12,7 +12,7 @@ use std::{
 
 use backstory_engine::{
     Engine,
-    ask::AskRequest,
+    ask::{AskRequest, VerifyRequest},
     model::{entity::Item, id::ThreadKind},
     read::ThreadFilter,
 };
@@ -245,22 +245,22 @@ async fn two_hundred_answers_verify() {
     let engine = Engine::open(&setup.path().join("data"), settings()).await.unwrap();
     let mut ids = vec![];
     for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
-        let page = engine.threads(kind, &ThreadFilter::default(), None, 150).await.unwrap();
+        let page = engine.list_thread_ids(kind, &ThreadFilter::default(), None, 150).await.unwrap();
         ids.extend(page.ids.into_iter().map(|end| end.id.into()));
     }
     let (mut answered, mut citations) = (0, 0);
-    for item in engine.items(ids).await.unwrap().into_values() {
+    for item in engine.load_items(ids).await.unwrap().into_values() {
         let (Item::Issue(backstory_engine::model::entity::Issue { thread, .. })
         | Item::MergeRequest(backstory_engine::model::entity::MergeRequest { thread, .. })) = item
         else {
             continue;
         };
         let request = AskRequest { question: format!("Why {}?", thread.title), ..AskRequest::default() };
-        let answer = engine.ask(request).await.unwrap();
+        let answer = engine.answer(request).await.unwrap();
         answered += usize::from(answer.answered);
         assert_eq!(answer.answered, !answer.citations.is_empty(), "{answer:?}");
         citations += answer.citations.len();
-        for check in engine.verify(answer.citations.clone()).await.unwrap() {
+        for check in engine.answer(VerifyRequest { citations: answer.citations.clone() }).await.unwrap() {
             assert_eq!(check.problem, None, "{}: {check:?}", answer.question);
         }
     }

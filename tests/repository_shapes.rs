@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use backstory_engine::{Scope, ledger::Branches, model::commit::Sha};
+use backstory_engine::{Scope, ledger::Branches, model::commit::Sha, repository::RemoveRepository};
 
 use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, names};
 
@@ -347,7 +347,7 @@ async fn nothing_stays_of_a_repository_that_is_removed() {
     indexed.add(other.path(), "acme/other", Branches::Default).await.unwrap();
     indexed.sync().await;
     indexed.check().await;
-    indexed.engine.remove_repository("acme/other").await.unwrap();
+    indexed.engine.answer(RemoveRepository { project: "acme/other".to_owned() }).await.unwrap();
     before.same_as(&indexed.said().await, "the other is removed");
     indexed.check().await;
 }

@@ -12,7 +12,7 @@ async fn found(indexed: &Indexed, query: &str) -> Vec<Hit> {
     let filter = Filter { kinds: vec![DocumentKind::Commit], ..Filter::default() };
     let request =
         SearchRequest { query: query.into(), filter, mode: Mode::Lexical, limit: 20, ..SearchRequest::default() };
-    indexed.engine.search(request).await.unwrap().hits
+    indexed.engine.search_documents(request).await.unwrap().hits
 }
 
 fn titles(hits: &[Hit]) -> Vec<&str> {
@@ -128,7 +128,7 @@ async fn commits_are_found_by_all_that_their_author_is_called() {
     let by = async |author: &str| {
         let filter = Filter { authors: vec![author.to_owned()], ..Filter::default() };
         let request = SearchRequest { query: "carts".into(), filter, limit: 20, ..SearchRequest::default() };
-        let response = indexed.engine.search(request).await.unwrap();
+        let response = indexed.engine.search_documents(request).await.unwrap();
         let mut titles: Vec<String> = response.hits.into_iter().map(|hit| hit.document.title).collect();
         titles.sort();
         (titles, response.warnings.into_iter().find(|warning| warning.contains("nearest")))

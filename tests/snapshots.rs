@@ -1,10 +1,14 @@
 //! States of the index on record: when they are, how long they stay, and how they differ.
 
 use backstory_engine::{
-    Scope,
-    error::ErrorKind,
+    EmbedRequest, Scope,
+    error::{ErrorKind, Result},
     ledger::{Branches, Ledger, Snapshot, SnapshotStats, SnapshotStatus},
-    snapshot::{MAX_COMPARED, SnapshotReport},
+    read::CoverageRequest,
+    snapshot::{
+        CompareSnapshots, Comparison, GetSnapshot, ListSnapshots, MAX_COMPARED, PinSnapshot, PruneSnapshots,
+        SnapshotReport,
+    },
 };
 use expect_test::expect;
 
@@ -14,32 +18,40 @@ fn ids(list: &[SnapshotReport]) -> Vec<String> {
     list.iter().map(|of| of.id.clone()).collect()
 }
 
+async fn compare(indexed: &Indexed, from: &str, to: &str, limit: usize) -> Result<Comparison> {
+    let request = CompareSnapshots { from: from.to_owned(), to: to.to_owned(), limit };
+    indexed.engine.answer(request).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sync_that_changes_something_puts_a_state_on_record() {
     let mut origin = Origin::new();
     let first = origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
-    let list = indexed.engine.snapshots().await.unwrap();
+    let list = indexed.engine.answer(ListSnapshots {}).await.unwrap();
     assert_eq!(list.recorded.len(), 1);
     let one = list.recorded[0].clone();
     assert_eq!((one.id.as_str(), one.status, one.pinned), (list.current.as_str(), SnapshotStatus::Completed, false));
     assert_eq!(one.commits.iter().map(|of| &of.sha).collect::<Vec<_>>(), [&first.to_string()]);
-    assert_eq!((one.stats.documents, one.stats.embedded), (indexed.engine.coverage().documents, 0));
+    assert_eq!(
+        (one.stats.documents, one.stats.embedded),
+        (indexed.engine.answer(CoverageRequest {}).await.unwrap().documents, 0)
+    );
     // Nothing new, nothing on record.
     indexed.sync().await;
-    assert_eq!(indexed.engine.snapshots().await.unwrap().recorded, list.recorded);
+    assert_eq!(indexed.engine.answer(ListSnapshots {}).await.unwrap().recorded, list.recorded);
     // The same from the beginning is the same state, wherever it is.
     let cold = Indexed::cold(origin.path(), Branches::Default).await;
-    assert_eq!(cold.engine.state().await.unwrap().id, one.id);
+    assert_eq!(cold.engine.load_state().await.unwrap().id, one.id);
     indexed.try_sync(Scope::Full).await.unwrap();
-    assert_eq!(ids(&indexed.engine.snapshots().await.unwrap().recorded), [one.id.as_str()]);
+    assert_eq!(ids(&indexed.engine.answer(ListSnapshots {}).await.unwrap().recorded), [one.id.as_str()]);
     // Vectors make it another state, in which search answers otherwise.
-    let task = indexed.engine.start_embed().unwrap();
+    let task = indexed.engine.answer(EmbedRequest {}).await.unwrap();
     indexed.end_of(&task).await.unwrap();
-    let embedded = indexed.engine.snapshots().await.unwrap();
+    let embedded = indexed.engine.answer(ListSnapshots {}).await.unwrap();
     assert_ne!(embedded.current, one.id);
     assert_eq!(embedded.recorded.len(), 2);
-    let compared = indexed.engine.compare_snapshots(&one.id, &embedded.current, 0).await.unwrap();
+    let compared = compare(&indexed, &one.id, &embedded.current, 0).await.unwrap();
     assert_eq!((compared.added.count, compared.removed.count, compared.changed.count), (0, 0, 0));
     assert_eq!(compared.unchanged, one.stats.documents);
 }
@@ -49,31 +61,31 @@ async fn old_states_go_and_pinned_ones_stay() {
     let mut origin = Origin::new();
     origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
     let indexed = Indexed::cold(origin.path(), Branches::Default).await;
-    let first = indexed.engine.state().await.unwrap().id;
-    let pinned = indexed.engine.pin_snapshot(&first[..6], true).await.unwrap();
+    let first = indexed.engine.load_state().await.unwrap().id;
+    let pinned = indexed.engine.answer(PinSnapshot { id: first[..6].to_owned(), pinned: true }).await.unwrap();
     assert!(pinned.pinned && pinned.id == first);
     let mut all = vec![first.clone()];
     for step in 0..5 {
         origin.write("src/b.rs", format!("pub fn b() -> u32 {{\n    {step}\n}}\n")).commit(format!("Step {step}"));
         indexed.sync().await;
-        all.push(indexed.engine.state().await.unwrap().id);
+        all.push(indexed.engine.load_state().await.unwrap().id);
     }
     let kept = |ids: &[String]| all.iter().map(|id| ids.contains(id)).collect::<Vec<_>>();
-    let recorded = indexed.engine.snapshots().await.unwrap().recorded;
+    let recorded = indexed.engine.answer(ListSnapshots {}).await.unwrap().recorded;
     assert_eq!(kept(&ids(&recorded)), [true, false, false, true, true, true]);
-    let compared = indexed.engine.compare_snapshots(&all[3], &all[5], 1).await.unwrap();
+    let compared = compare(&indexed, &all[3], &all[5], 1).await.unwrap();
     assert_eq!((compared.added.count, compared.removed.count, compared.changed.count), (2, 0, 1));
     assert_eq!(compared.changed.documents, ["acme/tool:src/b.rs#b"]);
     assert_eq!(compared.added.documents.len(), 1, "as many as were asked for");
-    let back = indexed.engine.compare_snapshots(&all[5], &first, MAX_COMPARED).await.unwrap();
+    let back = compare(&indexed, &all[5], &first, MAX_COMPARED).await.unwrap();
     assert!(back.removed.documents.contains(&"acme/tool:src/b.rs".to_owned()), "{back:?}");
     assert_eq!(back.added.count, 0);
-    indexed.engine.pin_snapshot(&first, false).await.unwrap();
-    assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), [first.as_str()]);
-    assert_eq!(indexed.engine.prune_snapshots().await.unwrap(), Vec::<String>::new());
-    let gone = indexed.engine.compare_snapshots(&first, &all[5], 0).await.unwrap_err();
+    indexed.engine.answer(PinSnapshot { id: first.clone(), pinned: false }).await.unwrap();
+    assert_eq!(indexed.engine.answer(PruneSnapshots {}).await.unwrap(), [first.as_str()]);
+    assert_eq!(indexed.engine.answer(PruneSnapshots {}).await.unwrap(), Vec::<String>::new());
+    let gone = compare(&indexed, &first, &all[5], 0).await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);
-    assert_eq!(indexed.engine.snapshot("zz").await.unwrap_err().kind, ErrorKind::Invalid);
+    assert_eq!(indexed.engine.answer(GetSnapshot { id: "zz".to_owned() }).await.unwrap_err().kind, ErrorKind::Invalid);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,13 +93,13 @@ async fn a_directory_without_records_gets_one_when_it_is_opened() {
     let mut origin = Origin::new();
     origin.write("src/a.rs", "pub fn a() -> u32 {\n    1\n}\n").commit("Begin");
     let Indexed { data, engine } = Indexed::cold(origin.path(), Branches::Default).await;
-    let known = engine.snapshots().await.unwrap();
+    let known = engine.answer(ListSnapshots {}).await.unwrap();
     drop(engine);
     let ledger = Ledger::open(&data.path().join("ledger.sqlite")).unwrap();
     ledger.delete_snapshots(&ids(&known.recorded)).unwrap();
     drop(ledger);
     let engine = backstory_engine::Engine::open(data.path(), settings()).await.unwrap();
-    let again = engine.snapshots().await.unwrap();
+    let again = engine.answer(ListSnapshots {}).await.unwrap();
     assert_eq!(again.current, known.current);
     assert_eq!(ids(&again.recorded), ids(&known.recorded));
 }

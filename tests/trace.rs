@@ -55,7 +55,7 @@ fn names(ids: &[ThreadId]) -> Vec<String> {
 }
 
 async fn check(world: &World, target: Target, expected: ExpectFile) {
-    let trace = world.engine.trace(about(target)).await.unwrap();
+    let trace = world.engine.answer(about(target)).await.unwrap();
     expected.assert_eq(&told(world, &trace));
 }
 
@@ -81,7 +81,7 @@ async fn earlier_versions_and_moved_lines() {
         format!("{} {}:{} {through:?}", origin.title, origin.path, origin.line)
     };
     let line = line_with(&world, world::TOKEN, "claims.expires_at");
-    let trace = world.engine.trace(about(lines(world::TOKEN, line, line))).await.unwrap();
+    let trace = world.engine.answer(about(lines(world::TOKEN, line, line))).await.unwrap();
     let earlier: Vec<String> = trace
         .earlier
         .iter()
@@ -105,12 +105,12 @@ async fn earlier_versions_and_moved_lines() {
             ],
         )
     "#]].assert_debug_eq(&(at(&trace), &earlier));
-    let one = world.engine.trace(TraceRequest { earlier: 1, ..about(lines(world::TOKEN, line, line)) }).await.unwrap();
+    let one = world.engine.answer(TraceRequest { earlier: 1, ..about(lines(world::TOKEN, line, line)) }).await.unwrap();
     assert_eq!(one.earlier, trace.earlier[..1]);
     // The function goes into a file of its own: its lines keep their origin.
     world.move_expiry().await;
     let line = line_with(&world, world::EXPIRY, "claims.expires_at");
-    let moved = world.engine.trace(about(lines(world::EXPIRY, line, line))).await.unwrap();
+    let moved = world.engine.answer(about(lines(world::EXPIRY, line, line))).await.unwrap();
     expect![[r#"Name the leeway src/auth/token.rs:42 ["moved"]"#]].assert_eq(&at(&moved));
     assert_eq!(moved.earlier, trace.earlier);
     assert_eq!((moved.merge_requests, moved.issues), (trace.merge_requests, trace.issues));
@@ -118,7 +118,7 @@ async fn earlier_versions_and_moved_lines() {
     let old = TraceRequest { rev: Some(world.skew.clone()), ..about(lines(world::TOKEN, 42, 42)) };
     expect!["Accept a little clock skew when tokens expire src/auth/token.rs:42 []"].assert_eq(&at(&world
         .engine
-        .trace(old)
+        .answer(old)
         .await
         .unwrap()));
 }
@@ -128,7 +128,7 @@ async fn of_a_file_of_many_commits_the_requests_with_threads_on_its_lines_are_to
     let mut world = World::new().await;
     world.add_checks().await;
     let whole = Target::Lines { path: world::TOKEN.to_owned(), lines: None };
-    let trace = world.engine.trace(about(whole)).await.unwrap();
+    let trace = world.engine.answer(about(whole)).await.unwrap();
     // The commits with most lines came with no request.
     assert_eq!(trace.origin.as_ref().unwrap().author, "Bob Ruiz");
     assert_eq!(names(&trace.merge_requests), ["acme/shop!2"], "{:?}", trace.chain);
@@ -156,14 +156,14 @@ async fn lines_of_every_kind_of_file() {
         ("src/\u{fc} #~1.txt", "three", "two"),
     ] {
         let request = TraceRequest { project: None, ..about(lines(path, 2, 2)) };
-        let trace = indexed.engine.trace(request).await.unwrap();
+        let trace = indexed.engine.answer(request).await.unwrap();
         assert_eq!(trace.text.as_deref(), Some(now), "{path}");
         assert_eq!(trace.origin.unwrap().title, "Change the second line of each", "{path}");
         let earlier: Vec<&str> = trace.earlier.iter().map(|earlier| earlier.text.as_str()).collect();
         assert_eq!(earlier, [before], "{path}");
         // The same file by its reference.
         let id = NodeId::file(PROJECT, path).to_string();
-        let whole = indexed.engine.trace(about(node(&id))).await.unwrap();
+        let whole = indexed.engine.answer(about(node(&id))).await.unwrap();
         assert_eq!(whole.origins.len(), 2, "{id}");
     }
 }

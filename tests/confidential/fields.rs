@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use backstory_engine::use_case::{Scope, UseCase, Visitor, visit_all};
+use backstory_engine::{
+    use_case::{Scope, UseCase},
+    use_cases::{Visitor, visit_all},
+};
 use serde_json::{Value, json};
 
 use super::{Client, HIDDEN, PLANTED, PUBLIC, keeping, planted, words_in};
@@ -257,7 +260,6 @@ async fn without_the_scope_all_is_as_if_it_were_not_there() {
         format!("{{ issue(ref: \"{HIDDEN}\") {{ title }} }}"),
         format!("{{ contextPack(about: {{ ref: \"{HIDDEN}\" }}) {{ text }} }}"),
         format!("{{ trace(ref: \"{HIDDEN}\") {{ missing }} }}"),
-        "{ questionPairs(project: \"acme/shop\", count: 100) { question evidence } }".to_owned(),
         "mutation { forget(ref: \"acme/shop#7\") { id } }".to_owned(),
         "mutation { summarize(ref: \"acme/shop#7\") { text } }".to_owned(),
     ];
@@ -275,6 +277,9 @@ async fn without_the_scope_all_is_as_if_it_were_not_there() {
             (open.ask(None, &query, &Value::Null).await, without.ask(None, &query, &Value::Null).await);
         assert_eq!(seen, wanted, "{query}");
     }
+    let pairs = json!({ "project": "acme/shop", "count": 100 });
+    let (seen, wanted) = (open.answer("question-pairs", &pairs).await, without.answer("question-pairs", &pairs).await);
+    assert_eq!(seen, wanted);
 }
 
 /// Likewise for every use case that whoever has a token may request.
@@ -294,7 +299,9 @@ async fn no_use_case_tells_anything(open: &Client<'_>, whole: &Client<'_>) {
             }
         }
     }
-    for name in ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "trace"] {
+    for name in
+        ["ask", "chats", "context", "evaluate", "messages", "search", "send-message", "show", "threads", "trace"]
+    {
         assert!(telling.contains(name), "{name} tells nothing to who may see it; {telling:?} do");
     }
 }

@@ -354,32 +354,6 @@ async fn lists_are_read_in_batches() {
 }
 
 #[tokio::test]
-async fn evaluation_tells_where_expected_sources_stand() {
-    let api = Api::new();
-    let asked = r##"{ evaluate(questions: [
-        { id: "a", question: "Redis or Memcached?", expected: ["#3", "acme/shop!99"] }, { id: "b", question: "Kafka?", expected: [] }
-    ], project: "acme/shop", legs: [LEXICAL, FUSED]) {
-        project questions { unknown refused legs { leg ranks results { id } } }
-    } }"##;
-    let found = &api.data(asked).await["evaluate"];
-    let first = &found["questions"][0];
-    assert_eq!((&found["project"], &first["unknown"]), (&json!("acme/shop"), &json!(["acme/shop!99"])));
-    assert_eq!(texts(&first["legs"], "/leg"), ["FUSED", "LEXICAL"]);
-    assert_eq!(first["legs"][1]["ranks"], json!([1, null]));
-    assert_eq!(first["legs"][1]["results"][0]["id"], "acme/shop#3");
-    assert_eq!(found["questions"][1]["legs"][0]["ranks"], json!([]));
-
-    let error = async |arguments: &str| api.error(&format!("{{ evaluate({arguments}) {{ project }} }}")).await;
-    let one = r#"questions: [{ id: "a", question: "q", expected: ["*"] }], project: "acme/shop""#;
-    let (code, message) = error(one).await;
-    assert!(code == "INVALID" && message.starts_with("question a: '*' names no source; write "), "{message}");
-    let many = format!("questions: [{}]", r#"{ id: "a", question: "q", expected: [] } "#.repeat(21));
-    assert_eq!(error(&many).await.1, "21 questions were given; 1 to 20 can be asked at once");
-    assert_eq!(error(&format!("{one}, depth: 0")).await.1, "the depth is 0; it must be 1 to 100");
-    assert_eq!(error(&format!("{one}, legs: []")).await.1, "no leg was named; name at least one");
-}
-
-#[tokio::test]
 async fn an_empty_list_says_which_name_is_nearest() {
     let api = Api::new();
     let warnings = async |query: &str| {

@@ -80,7 +80,7 @@ fn origin(random: &mut fastrand::Rng) -> Origin {
 async fn sync_of_a_process_of_its_own() {
     let Some(data) = std::env::var_os(CHILD) else { return };
     let engine = Engine::open(Path::new(&data), settings()).await.unwrap();
-    let task = engine.start_sync(SyncRequest::default()).await.unwrap();
+    let task = engine.answer(SyncRequest::default()).await.unwrap();
     let mut task = engine.watch_task(task.id).unwrap();
     let ended = task.wait_for(|task| task.status != TaskStatus::Running).await.unwrap();
     assert_eq!(ended.error.as_ref().map(ToString::to_string), None);

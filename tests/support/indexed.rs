@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use backstory_engine::{
-    Engine, Projection, Scope, SyncRequest,
+    Engine, Projection, RebuildRequest, Scope, SyncRequest,
+    check::{CheckRequest, DigestRequest},
     error::Error,
     ledger::{Branches, Ledger, RepositoryEntry, StoredBlame},
     model::{commit::Sha, entity::ItemKind, score::Profile},
@@ -92,7 +93,7 @@ impl Indexed {
         branches: Branches,
     ) -> Result<RepositoryStatus, Error> {
         let address = origin.display().to_string();
-        self.engine.add_repository(AddRequest { address, name: Some(project.to_owned()), branches, forge: None }).await
+        self.engine.answer(AddRequest { address, name: Some(project.to_owned()), branches, forge: None }).await
     }
 
     /// Reads what is new; panics if that fails.
@@ -104,7 +105,7 @@ impl Indexed {
 
     /// Reads so much; what it did.
     pub(crate) async fn try_sync(&self, scope: Scope) -> Result<Value, Error> {
-        let task = self.engine.start_sync(SyncRequest { scope, ..SyncRequest::default() }).await?;
+        let task = self.engine.answer(SyncRequest { scope, ..SyncRequest::default() }).await?;
         self.end_of(&task).await
     }
 
@@ -115,13 +116,13 @@ impl Indexed {
     }
 
     pub(crate) async fn rebuild_graph(&self) -> String {
-        let task = self.engine.start_rebuild(Projection::Graph).unwrap();
+        let task = self.engine.answer(RebuildRequest { projection: Projection::Graph }).await.unwrap();
         let done = self.end_of(&task).await.unwrap();
         done["digest"].as_str().unwrap().to_owned()
     }
 
     pub(crate) async fn digest(&self) -> String {
-        self.engine.digest().await.unwrap().0
+        self.engine.answer(DigestRequest {}).await.unwrap().digest
     }
 
     pub(crate) fn entry(&self) -> RepositoryEntry {
@@ -167,7 +168,7 @@ impl Indexed {
     pub(crate) fn check(&self) -> impl Future<Output = ()> {
         let at = std::panic::Location::caller();
         async move {
-            let report = self.engine.check().await.unwrap();
+            let report = self.engine.answer(CheckRequest {}).await.unwrap();
             let broken: Vec<_> = report.findings.iter().filter(|finding| !finding.problems.is_empty()).collect();
             assert!(report.ok, "{at}: {broken:#?}");
         }

@@ -14,7 +14,7 @@ use super::world::World;
 use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, PROJECT};
 
 async fn changes(indexed: &Indexed, id: &str, skip: usize, limit: usize) -> Result<History> {
-    indexed.engine.code_history(HistoryRequest { id: id.parse().unwrap(), skip, limit }).await
+    indexed.engine.answer(HistoryRequest { id: id.parse().unwrap(), skip, limit }).await
 }
 
 async fn history(indexed: &Indexed, id: &str) -> String {
@@ -47,7 +47,7 @@ fn named(name: &str) -> EntityRequest {
 }
 
 async fn entities(indexed: &Indexed, name: &str) -> String {
-    let entities = indexed.engine.entities(named(name)).await.unwrap();
+    let entities = indexed.engine.answer(named(name)).await.unwrap();
     entities.iter().map(format_entity).collect::<Vec<_>>().join("\n")
 }
 
@@ -145,7 +145,7 @@ async fn histories_follow_names() {
 
         acme/tool:src/zeta.py#other at None: 3 changes, first Another zeta, last Nobody needs it"#]]
     .assert_eq(&said.join("\n\n"));
-    let gone = indexed.engine.entities(named("nothing_of_that_name")).await.unwrap_err();
+    let gone = indexed.engine.answer(named("nothing_of_that_name")).await.unwrap_err();
     expect!["there is no code entity nothing_of_that_name in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());
     let gone = changes(&indexed, &format!("{PROJECT}:src/never.py"), 0, 5).await.unwrap_err();
     expect!["there is no file acme/tool:src/never.py in the index; check the reference, or run 'backstory sync' if it is new"].assert_eq(&gone.to_string());

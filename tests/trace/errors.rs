@@ -10,7 +10,7 @@ use super::{about, lines, node, symbol, world::World};
 use crate::support::{Indexed, Origin, settings};
 
 async fn refused(world: &World, request: TraceRequest) -> String {
-    let error = world.engine.trace(request).await.unwrap_err();
+    let error = world.engine.answer(request).await.unwrap_err();
     let message = error.to_string();
     assert!(!message.contains('\n') && !message.ends_with('.'), "one sentence: {message}");
     format!("{:?}: {message}", error.kind)
@@ -78,13 +78,13 @@ async fn which_repository_is_asked() {
     origin.write("a.rs", "fn a() {}\n").commit("Begin");
     let indexed = Indexed::empty(settings()).await;
     let request = TraceRequest { project: None, ..about(lines("a.rs", 1, 1)) };
-    let mut said = vec![indexed.engine.trace(request.clone()).await.unwrap_err().to_string()];
+    let mut said = vec![indexed.engine.answer(request.clone()).await.unwrap_err().to_string()];
     indexed.add(origin.path(), "acme/one", Branches::Default).await.unwrap();
-    said.push(indexed.engine.trace(request.clone()).await.unwrap_err().to_string());
+    said.push(indexed.engine.answer(request.clone()).await.unwrap_err().to_string());
     indexed.sync().await;
-    assert_eq!(indexed.engine.trace(request.clone()).await.unwrap().project, "acme/one");
+    assert_eq!(indexed.engine.answer(request.clone()).await.unwrap().project, "acme/one");
     indexed.add(origin.path(), "acme/two", Branches::Default).await.unwrap();
-    said.push(indexed.engine.trace(request).await.unwrap_err().to_string());
+    said.push(indexed.engine.answer(request).await.unwrap_err().to_string());
     expect![[r#"
         no repository is indexed; add one with 'backstory add PATH'
         acme/one is not indexed yet; run 'backstory sync' and ask again

@@ -24,6 +24,7 @@ use backstory_engine::{
         filter::Filter,
         pack::{Format, Mode, render},
     },
+    repository::{CentralFilesRequest, ListRepositories},
     search::SearchRequest,
     settings::Settings,
     tokens,
@@ -57,7 +58,7 @@ async fn fill(data_dir: &Path, vocabulary: &Vocabulary) -> Outcome<()> {
 /// Makes a pack, counts it, and says how long making it took.
 async fn pack(engine: &Engine, request: ContextRequest) -> Outcome<(Duration, usize)> {
     let (start, budget) = (Instant::now(), request.tokens);
-    let pack = engine.context(request).await?;
+    let pack = engine.build_pack(request).await?;
     let took = start.elapsed();
     let count = tokens::count(&(render(&pack) + "\n"));
     if count > budget || count != pack.metadata.token_count {
@@ -72,7 +73,7 @@ async fn searches(engine: &Engine, queries: impl Iterator<Item = String>) -> Out
     for query in queries {
         let request = SearchRequest { query, limit: 20, ..Default::default() };
         let start = Instant::now();
-        engine.search(request).await?;
+        engine.search_documents(request).await?;
         times.push(start.elapsed());
     }
     row("the search alone, 20 hits", &times);
@@ -107,10 +108,10 @@ async fn generated(data_dir: &Path) -> Outcome<()> {
 async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
     let mut random = Random(11);
     let mut subjects = Vec::new();
-    let statuses = engine.repositories().await?;
+    let statuses = engine.answer(ListRepositories {}).await?;
     let project = statuses.first().map(|of| of.project.clone()).unwrap_or_default();
     let titles: Vec<String> = engine
-        .search(SearchRequest {
+        .search_documents(SearchRequest {
             query: "fix add test change remove use make check".into(),
             limit: 100,
             ..Default::default()
@@ -122,7 +123,7 @@ async fn subjects(engine: &Engine) -> Outcome<Vec<About>> {
         .take(TITLES)
         .collect();
     let words: Vec<&str> = titles.iter().flat_map(|title| title.split_whitespace()).collect();
-    let files = engine.central_files(&project, 100).await?;
+    let files = engine.answer(CentralFilesRequest { project, limit: 100 }).await?;
     for number in 0..BUDGETED + WARM_UP + PACKS {
         if number % 4 == 3 && !files.is_empty() {
             let path = files[random.below(files.len())].clone();

@@ -15,7 +15,7 @@ use std::{
 use backstory_engine::{
     Engine, SyncRequest,
     model::commit::RepoPath,
-    repository::AddRequest,
+    repository::{AddRequest, ListRepositories},
     settings::Settings,
     sources::git::objects::Objects,
     trace::{DEFAULT_EARLIER, Target, TraceRequest},
@@ -49,7 +49,7 @@ async fn index(directory: &Path, address: &str) {
     let engine = Engine::open(directory, Settings::default()).await.expect("it opens");
     let begun = Instant::now();
     let request = AddRequest { address: address.to_owned(), ..AddRequest::default() };
-    engine.add_repository(request).await.expect("it is a repository");
+    engine.answer(request).await.expect("it is a repository");
     sync(&engine).await;
     println!("indexed in {:.1?}", begun.elapsed());
     let begun = Instant::now();
@@ -59,7 +59,7 @@ async fn index(directory: &Path, address: &str) {
 
 async fn ask(directory: &Path, lines: usize) {
     let engine = Engine::open(directory, Settings::default()).await.expect("it opens");
-    let repository = engine.repositories().await.expect("they are listed").remove(0);
+    let repository = engine.answer(ListRepositories {}).await.expect("they are listed").remove(0);
     let asked = places(&directory.join("clones"), repository.head.expect("it is indexed"), lines);
     let mut times: Vec<Duration> = Vec::new();
     for (path, line) in asked {
@@ -67,7 +67,7 @@ async fn ask(directory: &Path, lines: usize) {
         let project = Some(repository.project.clone());
         let request = TraceRequest { project, target, rev: None, earlier: DEFAULT_EARLIER };
         let begun = Instant::now();
-        if engine.trace(request).await.is_ok() {
+        if engine.answer(request).await.is_ok() {
             times.push(begun.elapsed());
         }
     }
@@ -77,7 +77,7 @@ async fn ask(directory: &Path, lines: usize) {
 }
 
 async fn sync(engine: &Engine) {
-    let task = engine.start_sync(SyncRequest::default()).await.expect("it starts");
+    let task = engine.answer(SyncRequest::default()).await.expect("it starts");
     let mut task = engine.watch_task(task.id).expect("it is there");
     let (mut begun, mut phase) = (Instant::now(), String::new());
     loop {

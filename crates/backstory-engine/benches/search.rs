@@ -48,7 +48,7 @@ async fn searches(engine: &Engine, vocabulary: &Vocabulary, name: &str, mode: Mo
             rerank: false,
         };
         let start = Instant::now();
-        let found = engine.search(request).await?;
+        let found = engine.search_documents(request).await?;
         if number >= WARM_UP {
             times.push(start.elapsed());
         }

@@ -11,11 +11,11 @@ mod definition;
 pub(crate) mod document;
 pub mod evidence;
 mod select;
-mod standing;
+pub(crate) mod standing;
 mod stories;
 pub(crate) mod support;
 mod verify;
-mod written;
+pub(crate) mod written;
 
 use std::collections::BTreeMap;
 
@@ -31,17 +31,21 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
-
 use crate::{
-    Engine,
     error::{Error, Result},
-    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, is_excluded},
+    read::existing_nodes,
+    resources::Resources,
+    search::{MAX_QUERY, Mode, SearchRequest, SearchResponse, check_names, find_named, is_excluded, search_documents},
     use_case::{UseCase, Weight},
 };
+use definition::definitions_asked;
 use evidence::{Asked, Candidate, QuestionWord, Verdict};
-use select::{MAX_QUOTES, Scored, choose};
-use stories::Story;
+use select::{MAX_QUOTES, Scored, choose, score_sentences};
+use standing::decision_status;
+use stories::{Story, load_stories};
+use written::generate_answer;
+
+pub use verify::{Check, MAX_CITATIONS, VerifyRequest};
 
 /// Hits of the search that stories are made of.
 const HITS: usize = 40;
@@ -52,6 +56,7 @@ const NAME_HITS: usize = 30;
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskRequest {
     /// The question, at most [`MAX_QUERY`] characters.
     pub question: String,
@@ -69,8 +74,8 @@ impl UseCase for AskRequest {
     const WEIGHT: Weight = Weight::Long;
     type Answer = Answer;
 
-    async fn run(self, engine: &Engine) -> Result<Answer> {
-        engine.ask(self).await
+    async fn run(self, resources: &Resources) -> Result<Answer> {
+        ask(resources, self).await
     }
 }
 
@@ -86,144 +91,151 @@ pub(crate) struct Found {
     warnings: Vec<String>,
 }
 
-impl Engine {
-    /// Answers a question.
-    ///
-    /// # Errors
-    /// The question is empty or too long, a filter names what does not exist, or a store failed. A language model that
-    /// fails is a warning: quotations answer then.
-    pub async fn ask(&self, request: AskRequest) -> Result<Answer> {
-        self.ask_streaming(request, None).await
-    }
+/// Answers a question.
+///
+/// # Errors
+/// The question is empty or too long, a filter names what does not exist, or a store failed. A language model that
+/// fails is a warning: quotations answer then.
+pub(crate) async fn ask(resources: &Resources, request: AskRequest) -> Result<Answer> {
+    ask_streaming(resources, request, None).await
+}
 
-    /// Answers a question, and tells each statement as soon as it is certain. Whoever no longer listens is not waited for.
-    ///
-    /// # Errors
-    /// Those of [`Self::ask`].
-    pub async fn ask_streaming(&self, request: AskRequest, telling: Option<StatementSender>) -> Result<Answer> {
-        let model = self.chat_model().filter(|_| request.model).cloned();
-        let mut found = self.find(&request).await?;
-        if !found.verdict.answerable {
-            return Ok(refused(&found));
+/// Answers a question, and tells each statement as soon as it is certain. Whoever no longer listens is not waited for.
+///
+/// # Errors
+/// Those of [`Self::ask`].
+pub(crate) async fn ask_streaming(
+    resources: &Resources,
+    request: AskRequest,
+    telling: Option<StatementSender>,
+) -> Result<Answer> {
+    let model = resources.chat_model().filter(|_| request.model).cloned();
+    let mut found = find_evidence(resources, &request).await?;
+    if !found.verdict.answerable {
+        return Ok(refused(&found));
+    }
+    let mut warnings = Vec::new();
+    if let Some(model) = model {
+        match generate_answer(resources, &model, &found, telling.as_ref()).await {
+            Ok(Some(answer)) => return finish_answer(resources, &found, answer, warnings).await,
+            Ok(None) => warnings.push(format!(
+                "{} wrote nothing that the passages support; these are the passages themselves",
+                model.name()
+            )),
+            Err(error) => warnings.push(format!("the language model was not used: {error}")),
         }
-        let mut warnings = Vec::new();
-        if let Some(model) = model {
-            match self.generate_answer(&model, &found, telling.as_ref()).await {
-                Ok(Some(answer)) => return self.finish(&found, answer, warnings).await,
-                Ok(None) => warnings.push(format!(
-                    "{} wrote nothing that the passages support; these are the passages themselves",
-                    model.name()
-                )),
-                Err(error) => warnings.push(format!("the language model was not used: {error}")),
+    }
+    let answer = quote_answer(&found);
+    if !answer.answered {
+        found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
+        return Ok(refused(&found));
+    }
+    for statement in &answer.statements {
+        let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
+        tell(telling.as_ref(), statement, cited.cloned().collect()).await;
+    }
+    finish_answer(resources, &found, answer, warnings).await
+}
+
+async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Found> {
+    let question = request.question.trim();
+    let length = question.chars().count();
+    if length == 0 {
+        return Err(Error::invalid("the question is empty; say what you want to know"));
+    }
+    if length > MAX_QUERY {
+        let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
+        return Err(Error::invalid(message));
+    }
+    check_names(&request.filter)?;
+    // It is repeated in the answer, and may be kept.
+    let question = resources.redactor().redact(question).0.into_owned();
+    let before = request.before.as_deref().unwrap_or_default();
+    let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
+    let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
+    let search = SearchRequest {
+        query: query.clone(),
+        filter: request.filter.clone(),
+        limit: HITS,
+        rerank: true,
+        ..Default::default()
+    };
+    let (response, asked) =
+        tokio::try_join!(search_documents(resources, search), question_weights(resources, &read, &request.filter))?;
+    let asked = Asked { own: own_words(&question, before), ..asked };
+    let definitions = definitions_asked(resources, &question, &request.filter).await?;
+    let stories = load_stories(resources, &response.hits, &definitions).await?;
+    let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
+    let scored = score_sentences(resources, &read, &query, &asked.weights(), &stories, by_meaning).await;
+    let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
+    let named = find_named(resources, &question, request.filter.project.as_deref()).await?;
+    let read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
+    let absent = missing_references(resources, named, &request.filter).await?;
+    let unsaid = unsaid(&question, &stories);
+    let asked = Asked { named: read, absent, unsaid, ..asked };
+    let verdict = evidence::judge(&asked, &candidates);
+    Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
+}
+
+/// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
+/// request has no document, but the graph knows it.
+async fn missing_references(resources: &Resources, named: Vec<NodeId>, filter: &Filter) -> Result<Vec<String>> {
+    let known = existing_nodes(resources, named.clone()).await?;
+    let absent = named.into_iter().filter(|id| !known.contains(id) || filter.exclude.contains(&id.to_string()));
+    Ok(absent.map(|id| id.to_string()).collect())
+}
+
+/// The words of a question and how many documents have each.
+async fn question_weights(resources: &Resources, question: &Question, filter: &Filter) -> Result<Asked> {
+    let index = resources.index();
+    let within = Filter { project: filter.project.clone(), ..Filter::default() };
+    let projects = Projects::of(filter);
+    let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
+    let (_, frequencies) = index.frequencies(projects, terms);
+    let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
+        let (index, within) = (index.clone(), within.clone());
+        async move {
+            if frequency > NAME_HITS as u64 && !term.named {
+                return Ok::<_, Error>(frequency);
             }
-        }
-        let answer = quote_answer(&found);
-        if !answer.answered {
-            found.verdict.missing.push("nothing in them says enough to be quoted".to_owned());
-            return Ok(refused(&found));
-        }
-        for statement in &answer.statements {
-            let cited = answer.citations.iter().filter(|citation| statement.citations.contains(&citation.number));
-            tell(telling.as_ref(), statement, cited.cloned().collect()).await;
-        }
-        self.finish(&found, answer, warnings).await
-    }
-
-    async fn find(&self, request: &AskRequest) -> Result<Found> {
-        let question = request.question.trim();
-        let length = question.chars().count();
-        if length == 0 {
-            return Err(Error::invalid("the question is empty; say what you want to know"));
-        }
-        if length > MAX_QUERY {
-            let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");
-            return Err(Error::invalid(message));
-        }
-        check_names(&request.filter)?;
-        // It is repeated in the answer, and may be kept.
-        let question = self.redactor().redact(question).0.into_owned();
-        let before = request.before.as_deref().unwrap_or_default();
-        let query: String = format!("{question} {before}").trim().chars().take(MAX_QUERY).collect();
-        let read = Question { kind: Question::read(&question).kind, ..Question::read(&query) };
-        let search = SearchRequest {
-            query: query.clone(),
-            filter: request.filter.clone(),
-            limit: HITS,
-            rerank: true,
-            ..Default::default()
-        };
-        let (response, asked) = tokio::try_join!(self.search(search), self.asked(&read, &request.filter))?;
-        let asked = Asked { own: own_words(&question, before), ..asked };
-        let definitions = self.definitions_asked(&question, &request.filter).await?;
-        let stories = self.stories(&response.hits, &definitions).await?;
-        let by_meaning = response.mode == Mode::Hybrid && response.coverage.embedded > 0;
-        let scored = self.score(&read, &query, &asked.weights(), &stories, by_meaning).await;
-        let candidates: Vec<Candidate> = candidates(&read, &stories, &scored);
-        let named = self.named(&question, request.filter.project.as_deref()).await?;
-        let read = named.iter().any(|id| stories.iter().any(|story| story.id == *id));
-        let absent = self.absent(named, &request.filter).await?;
-        let unsaid = unsaid(&question, &stories);
-        let asked = Asked { named: read, absent, unsaid, ..asked };
-        let verdict = evidence::judge(&asked, &candidates);
-        Ok(Found { question, stories, scored, verdict, warnings: warnings(response) })
-    }
-
-    /// Those of the issues, merge requests and commits that are not there, or left out. A merge that only repeats its
-    /// request has no document, but the graph knows it.
-    async fn absent(&self, named: Vec<NodeId>, filter: &Filter) -> Result<Vec<String>> {
-        let known = self.known(named.clone()).await?;
-        let absent = named.into_iter().filter(|id| !known.contains(id) || filter.exclude.contains(&id.to_string()));
-        Ok(absent.map(|id| id.to_string()).collect())
-    }
-
-    /// The words of a question and how many documents have each.
-    async fn asked(&self, question: &Question, filter: &Filter) -> Result<Asked> {
-        let index = self.index();
-        let within = Filter { project: filter.project.clone(), ..Filter::default() };
-        let projects = Projects::of(filter);
-        let terms = question.terms.iter().map(|term| term_of(&term.word).unwrap_or(0));
-        let (_, frequencies) = index.frequencies(projects, terms);
-        let counts = question.terms.iter().zip(frequencies).map(|(term, frequency)| {
-            let (index, within) = (index.clone(), within.clone());
-            async move {
-                if frequency > NAME_HITS as u64 && !term.named {
-                    return Ok::<_, Error>(frequency);
-                }
-                // Parts of a name are found too, and what is left out is counted; the texts tell.
-                let hits = index.lexical(&term.word, &within, NAME_HITS).await?;
-                let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
-                let documents = index.documents(&ids).await?.into_iter();
-                let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));
-                if !term.named {
-                    return Ok(documents.count() as u64);
-                }
-                let name = term.word.to_lowercase();
-                let has = |text: &str| has_name(&text.to_lowercase(), &name);
-                Ok(documents.filter(|document| has(&document.text) || has(&document.title)).count() as u64)
+            // Parts of a name are found too, and what is left out is counted; the texts tell.
+            let hits = index.lexical(&term.word, &within, NAME_HITS).await?;
+            let ids: Vec<String> = hits.into_iter().map(|hit| hit.document).collect();
+            let documents = index.documents(&ids).await?.into_iter();
+            let documents = documents.filter(|document| !is_excluded(filter, &document.id, &document.facts));
+            if !term.named {
+                return Ok(documents.count() as u64);
             }
-        });
-        let counts = try_join_all(counts).await?;
-        let word = |(term, documents): (&backstory_model::question::Term, u64)| QuestionWord {
-            word: term.word.clone(),
-            named: term.named,
-            documents,
-        };
-        let asked = question.terms.iter().zip(counts).map(word).collect();
-        Ok(Asked { words: asked, documents: index.coverage_of(projects).documents, ..Asked::default() })
-    }
-
-    /// Adds where the decision stands, and what the reader must know.
-    async fn finish(&self, found: &Found, mut answer: Answer, warnings: Vec<String>) -> Result<Answer> {
-        // The story that most of the answer's weight comes from.
-        let first = answer.citations.first().map(|citation| citation.id.clone()).unwrap_or_default();
-        let story = found.stories.iter().find(|story| story.documents.iter().any(|d| d.id.to_string() == first));
-        if let Some(id) = story.map(|story| story.id.clone()) {
-            let engine = self.clone();
-            answer.standing = self.blocking(move || engine.decision_status(&id)).await?;
+            let name = term.word.to_lowercase();
+            let has = |text: &str| has_name(&text.to_lowercase(), &name);
+            Ok(documents.filter(|document| has(&document.text) || has(&document.title)).count() as u64)
         }
-        answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
-        Ok(answer)
+    });
+    let counts = try_join_all(counts).await?;
+    let word = |(term, documents): (&backstory_model::question::Term, u64)| QuestionWord {
+        word: term.word.clone(),
+        named: term.named,
+        documents,
+    };
+    let asked = question.terms.iter().zip(counts).map(word).collect();
+    Ok(Asked { words: asked, documents: index.coverage_of(projects).documents, ..Asked::default() })
+}
+
+/// Adds where the decision stands, and what the reader must know.
+async fn finish_answer(
+    resources: &Resources,
+    found: &Found,
+    mut answer: Answer,
+    warnings: Vec<String>,
+) -> Result<Answer> {
+    // The story that most of the answer's weight comes from.
+    let first = answer.citations.first().map(|citation| citation.id.clone()).unwrap_or_default();
+    let story = found.stories.iter().find(|story| story.documents.iter().any(|d| d.id.to_string() == first));
+    if let Some(id) = story.map(|story| story.id.clone()) {
+        answer.standing = resources.blocking(move |resources| decision_status(resources, &id)).await?;
     }
+    answer.warnings = found.warnings.iter().cloned().chain(warnings).collect();
+    Ok(answer)
 }
 
 /// How many words of a question that goes on from one before are its own; 0 if there is nothing to tell them from.

@@ -6,13 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use backstory_model::role::ServerRole;
 use backstory_store::ledger::Ledger;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine, LEDGER,
     error::{Error, ErrorKind, Result},
+    resources::LEDGER,
+    resources::Resources,
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -25,6 +27,7 @@ pub(crate) const RESTORED: &str = "restored";
 
 /// A copy of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backup {
     /// The file, in the data directory.
     pub path: PathBuf,
@@ -36,28 +39,30 @@ pub struct Backup {
 
 /// Writes a copy of the ledger into the data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackupRequest {}
 
 impl UseCase for BackupRequest {
     const NAME: &'static str = "backup";
     const SCOPE: Scope = Scope::Admin;
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Backup;
 
-    async fn run(self, engine: &Engine) -> Result<Backup> {
-        engine.backup().await
+    async fn run(self, resources: &Resources) -> Result<Backup> {
+        backup(resources).await
     }
 }
 
-impl Engine {
-    /// Writes a copy of the ledger into the data directory, while everything goes on.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub async fn backup(&self) -> Result<Backup> {
-        let (ledger, directory) = (self.ledger().clone(), self.0.data_dir.join(DIRECTORY));
-        let path = directory.join(format!("ledger-{}.sqlite", Timestamp::now().as_millisecond()));
-        self.blocking(move || {
+/// Writes a copy of the ledger into the data directory, while everything goes on.
+///
+/// # Errors
+/// It cannot be written.
+pub(crate) async fn backup(resources: &Resources) -> Result<Backup> {
+    let (ledger, directory) = (resources.ledger().clone(), resources.shared.data_dir.join(DIRECTORY));
+    let path = directory.join(format!("ledger-{}.sqlite", Timestamp::now().as_millisecond()));
+    resources
+        .blocking(move |_| {
             fs::create_dir_all(&directory).map_err(unusable(&directory))?;
             let ledger_seq = ledger.last_seq()?;
             ledger.backup(&path)?;
@@ -65,7 +70,6 @@ impl Engine {
             Ok(Backup { path, bytes, ledger_seq })
         })
         .await
-    }
 }
 
 /// Puts a copy in place of the ledger of a data directory that nobody has open; the number of its newest change. The

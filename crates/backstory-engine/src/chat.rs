@@ -16,11 +16,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
-    ask::{AskRequest, StatementSender},
+    ask::{AskRequest, StatementSender, ask_streaming, document::document_of_commit},
     error::{Error, ErrorKind, Result},
-    search::MAX_QUERY,
-    trace::{LineOrigin, Target, TraceRequest},
+    resources::Resources,
+    search::{MAX_QUERY, check_project},
+    trace::{LineOrigin, Target, TraceRequest, trace_origin},
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -35,6 +35,7 @@ const MAX_SOURCES: usize = 5;
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Its number in the conversation, from 1.
     pub number: u64,
@@ -50,6 +51,7 @@ pub struct Message {
 
 /// Begins a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CreateChat {
     /// Full path of the project that it is narrowed to; everything if absent.
     pub project: Option<String>,
@@ -57,6 +59,7 @@ pub struct CreateChat {
 
 /// Lists the conversations, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListChats {
     /// Most conversations, at most [`MAX_LISTED`].
     pub limit: usize,
@@ -64,6 +67,7 @@ pub struct ListChats {
 
 /// Lists messages of a conversation in order; `None` if there is no such conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListMessages {
     /// Number of the conversation.
     pub chat: i64,
@@ -76,6 +80,7 @@ pub struct ListMessages {
 
 /// Removes a conversation; answers whether it was there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveChat {
     /// Its number.
     pub id: i64,
@@ -83,6 +88,7 @@ pub struct RemoveChat {
 
 /// Asks in a conversation, which keeps the question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SendMessage {
     /// Number of the conversation.
     pub chat: i64,
@@ -97,8 +103,8 @@ impl UseCase for CreateChat {
     const REPEATABLE: bool = false;
     type Answer = Chat;
 
-    async fn run(self, engine: &Engine) -> Result<Chat> {
-        engine.create_chat(self.project).await
+    async fn run(self, resources: &Resources) -> Result<Chat> {
+        create_chat(resources, self.project).await
     }
 }
 
@@ -106,8 +112,8 @@ impl UseCase for ListChats {
     const NAME: &'static str = "chats";
     type Answer = Vec<Chat>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<Chat>> {
-        engine.chats(self.limit).await
+    async fn run(self, resources: &Resources) -> Result<Vec<Chat>> {
+        list_chats(resources, self.limit).await
     }
 }
 
@@ -115,9 +121,9 @@ impl UseCase for ListMessages {
     const NAME: &'static str = "messages";
     type Answer = Option<Vec<Message>>;
 
-    async fn run(self, engine: &Engine) -> Result<Option<Vec<Message>>> {
-        match engine.chat(self.chat).await? {
-            Some(chat) => engine.messages(chat.id, self.after, self.limit).await.map(Some),
+    async fn run(self, resources: &Resources) -> Result<Option<Vec<Message>>> {
+        match find_chat(resources, self.chat).await? {
+            Some(chat) => list_messages(resources, chat.id, self.after, self.limit).await.map(Some),
             None => Ok(None),
         }
     }
@@ -128,8 +134,8 @@ impl UseCase for RemoveChat {
     const SCOPE: Scope = Scope::Admin;
     type Answer = bool;
 
-    async fn run(self, engine: &Engine) -> Result<bool> {
-        engine.remove_chat(self.id).await
+    async fn run(self, resources: &Resources) -> Result<bool> {
+        remove_chat(resources, self.id).await
     }
 }
 
@@ -139,8 +145,8 @@ impl UseCase for SendMessage {
     const WEIGHT: Weight = Weight::Long;
     type Answer = Message;
 
-    async fn run(self, engine: &Engine) -> Result<Message> {
-        engine.send_message(self, None).await
+    async fn run(self, resources: &Resources) -> Result<Message> {
+        send_message(resources, self, None).await
     }
 }
 
@@ -155,186 +161,191 @@ impl TryFrom<StoredMessage> for Message {
     }
 }
 
-impl Engine {
-    /// Begins a conversation, about one project or everything.
-    ///
-    /// # Errors
-    /// The project is not known, or there are [`MAX_CHATS`] already.
-    pub async fn create_chat(&self, project: Option<String>) -> Result<Chat> {
-        self.check_project(project.as_deref()).await?;
-        let now = Timestamp::now();
-        let chat = self
-            .with_ledger(move |ledger| {
-                if ledger.chat_count()? >= MAX_CHATS {
-                    return Ok(None);
+/// Begins a conversation, about one project or everything.
+///
+/// # Errors
+/// The project is not known, or there are [`MAX_CHATS`] already.
+pub(crate) async fn create_chat(resources: &Resources, project: Option<String>) -> Result<Chat> {
+    check_project(resources, project.as_deref()).await?;
+    let now = Timestamp::now();
+    let chat = resources
+        .with_ledger(move |ledger| {
+            if ledger.chat_count()? >= MAX_CHATS {
+                return Ok(None);
+            }
+            let id = ledger.add_chat(project.as_deref(), now)?;
+            ledger.chat(id)
+        })
+        .await?;
+    chat.ok_or_else(|| Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already; remove some")))
+}
+
+/// The conversations, newest first, at most `limit`.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn list_chats(resources: &Resources, limit: usize) -> Result<Vec<Chat>> {
+    resources.with_ledger(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
+}
+
+/// One conversation.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn find_chat(resources: &Resources, id: i64) -> Result<Option<Chat>> {
+    resources.with_ledger(move |ledger| ledger.chat(id)).await
+}
+
+/// The messages of a conversation in order, those after number `after`, at most `limit`.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn list_messages(resources: &Resources, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
+    let stored = resources.with_ledger(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
+    stored.into_iter().map(Message::try_from).collect()
+}
+
+/// Forgets a conversation; says whether it was there.
+///
+/// # Errors
+/// The ledger cannot be written.
+pub(crate) async fn remove_chat(resources: &Resources, id: i64) -> Result<bool> {
+    resources.with_ledger(move |ledger| ledger.remove_chat(id)).await
+}
+
+/// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
+/// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
+/// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote it,
+/// or when, is answered from the sources of the last answer. Secrets in it are replaced before anything else happens.
+///
+/// # Errors
+/// There is no such conversation, it is full, or asking fails.
+pub(crate) async fn send_message(
+    resources: &Resources,
+    request: SendMessage,
+    telling: Option<StatementSender>,
+) -> Result<Message> {
+    let SendMessage { chat, text, model } = request;
+    let gone = || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
+    let known = find_chat(resources, chat).await?.ok_or_else(gone)?;
+    if known.messages + 2 > MAX_MESSAGES {
+        return Err(full(chat));
+    }
+    if text.chars().count() > MAX_QUERY {
+        return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
+    }
+    let text = resources.redactor().redact(text.trim()).0.into_owned();
+    let (answer, shown) = match who_wrote_it(resources, chat, &text).await? {
+        Some((answer, shown)) => {
+            for (statement, citation) in answer.statements.iter().zip(&answer.citations) {
+                if let Some(telling) = &telling {
+                    let _ = telling.send((statement.clone(), vec![citation.clone()])).await;
                 }
-                let id = ledger.add_chat(project.as_deref(), now)?;
-                ledger.chat(id)
-            })
-            .await?;
-        chat.ok_or_else(|| Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already; remove some")))
-    }
-
-    /// The conversations, newest first, at most `limit`.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn chats(&self, limit: usize) -> Result<Vec<Chat>> {
-        self.with_ledger(move |ledger| ledger.chats(limit.min(MAX_LISTED))).await
-    }
-
-    /// One conversation.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn chat(&self, id: i64) -> Result<Option<Chat>> {
-        self.with_ledger(move |ledger| ledger.chat(id)).await
-    }
-
-    /// The messages of a conversation in order, those after number `after`, at most `limit`.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
-        let stored = self.with_ledger(move |ledger| ledger.messages(chat, after, limit.min(MAX_LISTED))).await?;
-        stored.into_iter().map(Message::try_from).collect()
-    }
-
-    /// Forgets a conversation; says whether it was there.
-    ///
-    /// # Errors
-    /// The ledger cannot be written.
-    pub async fn remove_chat(&self, id: i64) -> Result<bool> {
-        self.with_ledger(move |ledger| ledger.remove_chat(id)).await
-    }
-
-    /// Asks a question in a conversation and keeps it with its answer, both or, if asking fails, neither. A question
-    /// that does not stand alone, because it has fewer than two content words or begins with a pronoun, is searched for
-    /// together with the last one that does, whose words count less than its own. One that asks nothing but who wrote it,
-    /// or when, is answered from the sources of the last answer. Secrets in it are replaced before anything else happens.
-    ///
-    /// # Errors
-    /// There is no such conversation, it is full, or asking fails.
-    pub async fn send_message(&self, request: SendMessage, telling: Option<StatementSender>) -> Result<Message> {
-        let SendMessage { chat, text, model } = request;
-        let gone =
-            || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
-        let known = self.chat(chat).await?.ok_or_else(gone)?;
-        if known.messages + 2 > MAX_MESSAGES {
-            return Err(full(chat));
-        }
-        if text.chars().count() > MAX_QUERY {
-            return Err(Error::invalid(format!("the message is too long; at most {MAX_QUERY} characters are allowed")));
-        }
-        let text = self.redactor().redact(text.trim()).0.into_owned();
-        let (answer, shown) = match self.who_wrote_it(chat, &text).await? {
-            Some((answer, shown)) => {
-                for (statement, citation) in answer.statements.iter().zip(&answer.citations) {
-                    if let Some(telling) = &telling {
-                        let _ = telling.send((statement.clone(), vec![citation.clone()])).await;
-                    }
-                }
-                (answer, shown)
             }
-            None => {
-                let request = AskRequest {
-                    before: self.subject(chat, &text).await?,
-                    question: text.clone(),
-                    filter: Filter { project: known.project, ..Filter::default() },
-                    model,
-                };
-                let answer = self.ask_streaming(request, telling).await?;
-                let shown = shown(&answer);
-                (answer, shown)
-            }
-        };
-        let json = serde_json::to_vec(&answer).map_err(|error| Error::internal(format!("an answer: {error}")))?;
-        let messages = [
-            NewMessage { role: Role::User, text, answer: None },
-            NewMessage { role: Role::Assistant, text: shown, answer: Some(json) },
-        ];
-        let now = Timestamp::now();
-        let added = self.with_ledger(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
-        let number = added.ok_or_else(|| full(chat))?;
-        self.messages(chat, number - 1, 1).await?.pop().ok_or_else(gone)
-    }
-
-    /// Who wrote the sources of the last answer, and when, if that is all a question asks: an answer that quotes what they
-    /// wrote, and what it says.
-    async fn who_wrote_it(&self, chat: i64, text: &str) -> Result<Option<(Answer, String)>> {
-        if !Question::asks_who_wrote_it(text) {
-            return Ok(None);
+            (answer, shown)
         }
-        let all = self.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
-        let last = all.into_iter().rev().find_map(|message| message.answer);
-        let last: Option<Answer> = last.and_then(|json| serde_json::from_slice(&json).ok());
-        let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
-        let mut answer = Answer {
-            question: text.to_owned(),
-            answered: true,
-            confidence: last.confidence,
-            method: Method::Extractive,
-            ..Answer::default()
-        };
-        let mut said = String::new();
-        for cited in last.citations.iter().take(MAX_SOURCES) {
-            let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
-            let (citation, sentence) = self.author_of_citation(cited, number).await?;
-            if !answer.citations.iter().any(|known| (&known.id, known.bytes) == (&citation.id, citation.bytes)) {
-                let _ = writeln!(said, "{sentence} [{number}]\n");
-                answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
-                answer.citations.push(citation);
-            }
+        None => {
+            let request = AskRequest {
+                before: standalone_question(resources, chat, &text).await?,
+                question: text.clone(),
+                filter: Filter { project: known.project, ..Filter::default() },
+                model,
+            };
+            let answer = ask_streaming(resources, request, telling).await?;
+            let shown = shown(&answer);
+            (answer, shown)
         }
-        let _ = write!(said, "Sources:{}", sources(&answer));
-        Ok(Some((answer, said)))
-    }
+    };
+    let json = serde_json::to_vec(&answer).map_err(|error| Error::internal(format!("an answer: {error}")))?;
+    let messages = [
+        NewMessage { role: Role::User, text, answer: None },
+        NewMessage { role: Role::Assistant, text: shown, answer: Some(json) },
+    ];
+    let now = Timestamp::now();
+    let added = resources.with_ledger(move |ledger| ledger.add_messages(chat, &messages, MAX_MESSAGES, now)).await?;
+    let number = added.ok_or_else(|| full(chat))?;
+    list_messages(resources, chat, number - 1, 1).await?.pop().ok_or_else(gone)
+}
 
-    /// What shows who wrote the text of a citation, and a sentence that says it: of lines of a file the commit that wrote
-    /// most of them.
-    async fn author_of_citation(&self, cited: &Citation, number: u32) -> Result<(Citation, String)> {
-        if let Some((origin, citation)) = self.commit_of_lines(cited, number).await? {
-            let sentence =
-                format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
-            return Ok((citation, sentence));
+/// Who wrote the sources of the last answer, and when, if that is all a question asks: an answer that quotes what they
+/// wrote, and what it says.
+async fn who_wrote_it(resources: &Resources, chat: i64, text: &str) -> Result<Option<(Answer, String)>> {
+    if !Question::asks_who_wrote_it(text) {
+        return Ok(None);
+    }
+    let all = resources.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+    let last = all.into_iter().rev().find_map(|message| message.answer);
+    let last: Option<Answer> = last.and_then(|json| serde_json::from_slice(&json).ok());
+    let Some(last) = last.filter(|last| !last.citations.is_empty()) else { return Ok(None) };
+    let mut answer = Answer {
+        question: text.to_owned(),
+        answered: true,
+        confidence: last.confidence,
+        method: Method::Extractive,
+        ..Answer::default()
+    };
+    let mut said = String::new();
+    for cited in last.citations.iter().take(MAX_SOURCES) {
+        let number = u32::try_from(answer.citations.len() + 1).unwrap_or(u32::MAX);
+        let (citation, sentence) = author_of_citation(resources, cited, number).await?;
+        if !answer.citations.iter().any(|known| (&known.id, known.bytes) == (&citation.id, citation.bytes)) {
+            let _ = writeln!(said, "{sentence} [{number}]\n");
+            answer.statements.push(Statement { text: citation.text.clone(), citations: vec![number] });
+            answer.citations.push(citation);
         }
-        let citation = Citation { number, ..cited.clone() };
-        let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let sentence = match citation.writer().filter(|_| citation.path.is_none()) {
-            Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", day(citation.at), citation.place()),
-            None => format!("It is not known who wrote {}.", citation.place()),
-        };
-        Ok((citation, sentence))
     }
+    let _ = write!(said, "Sources:{}", sources(&answer));
+    Ok(Some((answer, said)))
+}
 
-    /// The commit that wrote most of the cited lines of a file, if it is kept.
-    async fn commit_of_lines(&self, cited: &Citation, number: u32) -> Result<Option<(LineOrigin, Citation)>> {
-        let (Some(path), Some(lines), Ok(NodeId::File { project, .. })) = (&cited.path, cited.lines, cited.id.parse())
-        else {
-            return Ok(None);
-        };
-        let target = Target::Lines { path: path.clone(), lines: Some(lines) };
-        let request = TraceRequest { project: Some(project.clone()), target, rev: cited.commit.clone(), earlier: 0 };
-        // A file that is not traced, or a commit that is gone, has no known writer, and is no reason to fail.
-        let Ok(Some(origin)) = self.trace(request).await.map(|trace| trace.origin) else { return Ok(None) };
-        let (engine, commit) = (self.clone(), origin.commit.to_string());
-        let document = self.blocking(move || engine.document_of_commit(&project, &commit)).await?;
-        Ok(document.map(|document| {
-            let subject = document.text.lines().next().map_or(0, str::len);
-            (origin, document.cite(number, 0..subject))
-        }))
+/// What shows who wrote the text of a citation, and a sentence that says it: of lines of a file the commit that wrote
+/// most of them.
+async fn author_of_citation(resources: &Resources, cited: &Citation, number: u32) -> Result<(Citation, String)> {
+    if let Some((origin, citation)) = commit_of_lines(resources, cited, number).await? {
+        let sentence =
+            format!("{} wrote {} on {}, in {}.", origin.author, cited.source(), day(origin.date), citation.place());
+        return Ok((citation, sentence));
     }
+    let citation = Citation { number, ..cited.clone() };
+    let quoted = citation.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = match citation.writer().filter(|_| citation.path.is_none()) {
+        Some(writer) => format!("{writer} wrote it on {}, in {}: “{quoted}”", day(citation.at), citation.place()),
+        None => format!("It is not known who wrote {}.", citation.place()),
+    };
+    Ok((citation, sentence))
+}
 
-    /// The last question that stands alone, if this one does not.
-    async fn subject(&self, chat: i64, text: &str) -> Result<Option<String>> {
-        if Question::stands_alone(text) {
-            return Ok(None);
-        }
-        let all = self.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
-        let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
-        let asked: Vec<String> = asked.collect();
-        Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())
+/// The commit that wrote most of the cited lines of a file, if it is kept.
+async fn commit_of_lines(
+    resources: &Resources,
+    cited: &Citation,
+    number: u32,
+) -> Result<Option<(LineOrigin, Citation)>> {
+    let (Some(path), Some(lines), Ok(NodeId::File { project, .. })) = (&cited.path, cited.lines, cited.id.parse())
+    else {
+        return Ok(None);
+    };
+    let target = Target::Lines { path: path.clone(), lines: Some(lines) };
+    let request = TraceRequest { project: Some(project.clone()), target, rev: cited.commit.clone(), earlier: 0 };
+    // A file that is not traced, or a commit that is gone, has no known writer, and is no reason to fail.
+    let Ok(Some(origin)) = trace_origin(resources, request).await.map(|trace| trace.origin) else { return Ok(None) };
+    let commit = origin.commit.to_string();
+    let document = resources.blocking(move |resources| document_of_commit(resources, &project, &commit)).await?;
+    Ok(document.map(|document| {
+        let subject = document.text.lines().next().map_or(0, str::len);
+        (origin, document.cite(number, 0..subject))
+    }))
+}
+
+/// The last question that stands alone, if this one does not.
+async fn standalone_question(resources: &Resources, chat: i64, text: &str) -> Result<Option<String>> {
+    if Question::stands_alone(text) {
+        return Ok(None);
     }
+    let all = resources.with_ledger(move |ledger| ledger.messages(chat, 0, MAX_MESSAGES as usize)).await?;
+    let asked = all.into_iter().rev().filter(|message| message.role == Role::User).map(|message| message.text);
+    let asked: Vec<String> = asked.collect();
+    Ok(asked.iter().find(|text| Question::stands_alone(text)).or(asked.first()).cloned())
 }
 
 fn full(chat: i64) -> Error {

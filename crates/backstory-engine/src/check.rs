@@ -19,9 +19,15 @@ use backstory_store::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
+    enrich::projection::{refresh_written, wrong_written},
     error::Result,
-    read::ledger_key,
+    links::{infer_links, refresh_links},
+    project::{catch_up, documents_of},
+    read::{ledger_key, list_projects, sync_status},
+    records::parse_item,
+    repository::{check_clones, repository_record},
+    resources::Resources,
+    stats::collect_stats,
     use_case::{UseCase, Weight},
 };
 
@@ -36,6 +42,7 @@ const THREAD_BATCH: usize = 100;
 
 /// A rule and what breaks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What must hold, as a sentence.
     pub rule: String,
@@ -45,6 +52,7 @@ pub struct Finding {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {
     /// Whether every rule holds.
     pub ok: bool,
@@ -58,10 +66,12 @@ pub struct CheckReport {
 
 /// Checks every rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRequest {}
 
 /// What the graph says, in short: equal graphs have equal digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GraphDigest {
     /// 64 hex digits.
     pub digest: String,
@@ -71,6 +81,7 @@ pub struct GraphDigest {
 
 /// Computes the graph's digest, for which it reads the whole graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DigestRequest {}
 
 impl UseCase for CheckRequest {
@@ -78,8 +89,8 @@ impl UseCase for CheckRequest {
     const WEIGHT: Weight = Weight::Long;
     type Answer = CheckReport;
 
-    async fn run(self, engine: &Engine) -> Result<CheckReport> {
-        engine.check().await
+    async fn run(self, resources: &Resources) -> Result<CheckReport> {
+        check_stores(resources).await
     }
 }
 
@@ -88,8 +99,8 @@ impl UseCase for DigestRequest {
     const WEIGHT: Weight = Weight::Long;
     type Answer = GraphDigest;
 
-    async fn run(self, engine: &Engine) -> Result<GraphDigest> {
-        let (digest, quads) = engine.digest().await?;
+    async fn run(self, resources: &Resources) -> Result<GraphDigest> {
+        let (digest, quads) = graph_digest(resources).await?;
         Ok(GraphDigest { digest, quads })
     }
 }
@@ -105,92 +116,90 @@ struct Expected {
     newest: BTreeMap<(String, ItemKind), jiff::Timestamp>,
 }
 
-impl Engine {
-    /// Checks every rule.
-    ///
-    /// # Errors
-    /// A store cannot be read at all.
-    pub async fn check(&self) -> Result<CheckReport> {
-        let mut report = self.with_full_visibility().check_all().await?;
-        if self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await? {
-            // Problems name things that this must not.
-            for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
-                let count = finding.problems.len();
-                finding.problems =
-                    vec![format!("{count} or more problems, told to those who may see confidential issues")];
-            }
-            (report.digest, report.quads) = self.digest().await?;
+/// Checks every rule.
+///
+/// # Errors
+/// A store cannot be read at all.
+pub(crate) async fn check_stores(resources: &Resources) -> Result<CheckReport> {
+    let mut report = check_all(&resources.with_full_visibility()).await?;
+    if resources.sight() == Visibility::Open && resources.with_ledger(|ledger| ledger.has_confidential()).await? {
+        // Problems name things that this must not.
+        for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
+            let count = finding.problems.len();
+            finding.problems = vec![format!("{count} or more problems, told to those who may see confidential issues")];
         }
-        Ok(report)
+        (report.digest, report.quads) = graph_digest(resources).await?;
     }
+    Ok(report)
+}
 
-    async fn check_all(&self) -> Result<CheckReport> {
-        self.catch_up(None).await?;
-        self.refresh_links().await?;
-        self.refresh_written().await?;
-        let mut findings = Vec::new();
-        let mut add = |rule: &str, mut problems: Vec<String>| {
-            let more = problems.len().saturating_sub(NAMED);
-            problems.truncate(NAMED);
-            if more > 0 {
-                problems.push(format!("and {more} more"));
-            }
-            findings.push(Finding { rule: rule.to_owned(), problems });
-        };
-        add("the ledger is sound", self.with_ledger(|ledger| ledger.check()).await?);
-        let expected = self.expected().await?;
-        add("every stored object can be read", expected.unreadable.clone());
-        add("every configured project has been read, with a cursor for each list", self.missing_projects().await?);
-        add("no cursor is later than the newest object of its list", self.early_cursors(&expected).await?);
-        // What is missing because it cannot be read is told by the quarantine.
-        let (_, aside) = self.with_ledger(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
-        for check in CHECKS {
-            let rows = self.graph_query(check.query, vec![]).await?;
-            let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
-            let names = rows.map(|row| match row.node("node") {
-                Some(node) => node.to_string(),
-                None => row.text("node").unwrap_or("?").to_owned(),
-            });
-            add(check.rule, names.collect());
+async fn check_all(resources: &Resources) -> Result<CheckReport> {
+    catch_up(resources, None).await?;
+    refresh_links(resources).await?;
+    refresh_written(resources).await?;
+    let mut findings = Vec::new();
+    let mut add = |rule: &str, mut problems: Vec<String>| {
+        let more = problems.len().saturating_sub(NAMED);
+        problems.truncate(NAMED);
+        if more > 0 {
+            problems.push(format!("and {more} more"));
         }
-        add(
-            "the graph has the issues, merge requests and discussions of the ledger",
-            self.graph_gaps(&expected).await?,
-        );
-        add("the index has a document for each of them, with its current text", self.index_gaps(&expected).await?);
-        add("every indexed repository has its clone, with the indexed commit", self.broken_clones().await?);
-        add("the lines of every file at an indexed head have an origin", self.files_without_blame().await?);
-        add("links that nobody stated follow from ledger and index", self.unfounded_links().await?);
-        add("what language models wrote is in the graph as the ledger has it", self.wrong_written().await?);
-        add("both projections have applied every change", self.lag().await?);
-        let (digest, quads) = self.digest().await?;
-        let ok = findings.iter().all(|finding| finding.problems.is_empty());
-        Ok(CheckReport { ok, findings, digest, quads })
+        findings.push(Finding { rule: rule.to_owned(), problems });
+    };
+    add("the ledger is sound", resources.with_ledger(|ledger| ledger.check()).await?);
+    let expected = load_expected(resources).await?;
+    add("every stored object can be read", expected.unreadable.clone());
+    add("every configured project has been read, with a cursor for each list", missing_projects(resources).await?);
+    add("no cursor is later than the newest object of its list", early_cursors(resources, &expected).await?);
+    // What is missing because it cannot be read is told by the quarantine.
+    let (_, aside) = resources.with_ledger(|ledger| ledger.quarantine(NAMED_ASIDE)).await?;
+    for check in CHECKS {
+        let rows = resources.graph_query(check.query, vec![]).await?;
+        let rows = rows.iter().filter(|row| !row.node("node").is_some_and(|node| is_aside(&node, &aside)));
+        let names = rows.map(|row| match row.node("node") {
+            Some(node) => node.to_string(),
+            None => row.text("node").unwrap_or("?").to_owned(),
+        });
+        add(check.rule, names.collect());
     }
+    add(
+        "the graph has the issues, merge requests and discussions of the ledger",
+        graph_gaps(resources, &expected).await?,
+    );
+    add("the index has a document for each of them, with its current text", index_gaps(resources, &expected).await?);
+    add("every indexed repository has its clone, with the indexed commit", broken_clones(resources).await?);
+    add("the lines of every file at an indexed head have an origin", files_without_blame(resources).await?);
+    add("links that nobody stated follow from ledger and index", unfounded_links(resources).await?);
+    add("what language models wrote is in the graph as the ledger has it", wrong_written(resources).await?);
+    add("both projections have applied every change", lag(resources).await?);
+    let (digest, quads) = graph_digest(resources).await?;
+    let ok = findings.iter().all(|finding| finding.problems.is_empty());
+    Ok(CheckReport { ok, findings, digest, quads })
+}
 
-    /// The graph's canonical digest, and how many statements it covers.
-    ///
-    /// # Errors
-    /// The graph cannot be read.
-    pub async fn digest(&self) -> Result<(String, u64)> {
-        let graph = self.graph();
-        self.blocking(move || Ok(graph.digest()?)).await
-    }
+/// The graph's canonical digest, and how many statements it covers.
+///
+/// # Errors
+/// The graph cannot be read.
+pub(crate) async fn graph_digest(resources: &Resources) -> Result<(String, u64)> {
+    let graph = resources.graph();
+    resources.blocking(move |_| Ok(graph.digest()?)).await
+}
 
-    async fn expected(&self) -> Result<Expected> {
-        let engine = self.clone();
-        self.blocking(move || {
+async fn load_expected(resources: &Resources) -> Result<Expected> {
+    resources
+        .blocking(move |resources| {
             let mut expected = Expected::default();
             let mut seq = 0;
             loop {
-                let items = engine.ledger().changes_after(seq, BATCH)?;
+                let items = resources.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = items.last() else { return Ok(expected) };
                 seq = last.seq;
                 for stored in items.iter().filter(|item| item.payload.is_some()) {
                     if let Some(thread) = &stored.thread {
                         expected.documents.insert((stored.project.clone(), thread.clone()));
                     }
-                    match engine.parse(stored) {
+                    match parse_item(resources, stored) {
                         Ok(item) => expected.add(&item),
                         Err(error) => expected.unreadable.push(error.to_string()),
                     }
@@ -198,165 +207,167 @@ impl Engine {
             }
         })
         .await
-    }
+}
 
-    async fn missing_projects(&self) -> Result<Vec<String>> {
-        let status = self.sync_status(1).await?;
-        let known: BTreeSet<String> = self.projects().await?.into_iter().map(|project| project.path).collect();
-        let mut problems = Vec::new();
-        for project in status.projects {
-            if !known.contains(&project.path) {
-                problems.push(format!("{} has not been read; run 'backstory sync'", project.path));
-            } else if project.issues_cursor.is_none() && project.merge_requests_cursor.is_none() {
-                problems.push(format!("{} has no cursor; run 'backstory sync'", project.path));
+async fn missing_projects(resources: &Resources) -> Result<Vec<String>> {
+    let status = sync_status(resources, 1).await?;
+    let known: BTreeSet<String> = list_projects(resources).await?.into_iter().map(|project| project.path).collect();
+    let mut problems = Vec::new();
+    for project in status.projects {
+        if !known.contains(&project.path) {
+            problems.push(format!("{} has not been read; run 'backstory sync'", project.path));
+        } else if project.issues_cursor.is_none() && project.merge_requests_cursor.is_none() {
+            problems.push(format!("{} has no cursor; run 'backstory sync'", project.path));
+        }
+    }
+    Ok(problems)
+}
+
+async fn early_cursors(resources: &Resources, expected: &Expected) -> Result<Vec<String>> {
+    let status = sync_status(resources, 1).await?;
+    let mut problems = Vec::new();
+    for project in status.projects {
+        let path = project.path.clone();
+        // Where something newer was forgotten, is not kept or cannot be read, the cursor is beyond what is left.
+        let step = move |ledger: &Ledger| {
+            Ok(!ledger.forgotten_threads(&path)?.is_empty() || !ledger.quarantine_of(&path)?.is_empty())
+        };
+        if resources.settings().retention.drops_threads() || resources.with_ledger(step).await? {
+            continue;
+        }
+        let newest = |kind: ItemKind| expected.newest.get(&(project.path.clone(), kind)).copied();
+        let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
+        // Where there is one list of both, its cursor stands for both.
+        let one_list = project.issues_cursor.is_some() && project.issues_cursor == project.merge_requests_cursor;
+        let (issue, request) = if one_list { (issue.max(request), issue.max(request)) } else { (issue, request) };
+        for (kind, cursor, newest) in [
+            (ItemKind::Issue, project.issues_cursor, issue),
+            (ItemKind::MergeRequest, project.merge_requests_cursor, request),
+        ] {
+            let Some(cursor) = cursor else { continue };
+            if newest.is_none_or(|newest| cursor.updated_at > newest) {
+                problems.push(format!("{} {}: {}", project.path, kind.as_str(), cursor.updated_at));
             }
         }
-        Ok(problems)
     }
+    Ok(problems)
+}
 
-    async fn early_cursors(&self, expected: &Expected) -> Result<Vec<String>> {
-        let status = self.sync_status(1).await?;
-        let mut problems = Vec::new();
-        for project in status.projects {
-            let path = project.path.clone();
-            // Where something newer was forgotten, is not kept or cannot be read, the cursor is beyond what is left.
-            let step = move |ledger: &Ledger| {
-                Ok(!ledger.forgotten_threads(&path)?.is_empty() || !ledger.quarantine_of(&path)?.is_empty())
-            };
-            if self.settings().retention.drops_threads() || self.with_ledger(step).await? {
-                continue;
-            }
-            let newest = |kind: ItemKind| expected.newest.get(&(project.path.clone(), kind)).copied();
-            let (issue, request) = (newest(ItemKind::Issue), newest(ItemKind::MergeRequest));
-            // Where there is one list of both, its cursor stands for both.
-            let one_list = project.issues_cursor.is_some() && project.issues_cursor == project.merge_requests_cursor;
-            let (issue, request) = if one_list { (issue.max(request), issue.max(request)) } else { (issue, request) };
-            for (kind, cursor, newest) in [
-                (ItemKind::Issue, project.issues_cursor, issue),
-                (ItemKind::MergeRequest, project.merge_requests_cursor, request),
-            ] {
-                let Some(cursor) = cursor else { continue };
-                if newest.is_none_or(|newest| cursor.updated_at > newest) {
-                    problems.push(format!("{} {}: {}", project.path, kind.as_str(), cursor.updated_at));
+async fn graph_gaps(resources: &Resources, expected: &Expected) -> Result<Vec<String>> {
+    let stats = collect_stats(resources).await?;
+    let of = |kind| expected.threads.get(&kind).map_or(0, BTreeSet::len) as u64;
+    let pairs = [
+        ("Issue", stats.issues, of(ItemKind::Issue)),
+        ("MergeRequest", stats.merge_requests, of(ItemKind::MergeRequest)),
+        ("Discussion", stats.discussions, expected.discussions.len() as u64),
+    ];
+    let differs = pairs.into_iter().filter(|(_, count, wanted)| count != wanted);
+    Ok(differs.map(|(class, count, wanted)| format!("{class}: {count} in the graph, {wanted} in the ledger")).collect())
+}
+
+async fn index_gaps(resources: &Resources, expected: &Expected) -> Result<Vec<String>> {
+    let threads = expected.documents.clone();
+    let index = resources.index();
+    let mut problems = Vec::new();
+    let threads: Vec<(String, String)> = threads.into_iter().collect();
+    let mut wanted = 0;
+    for batch in threads.chunks(THREAD_BATCH) {
+        let documents: Vec<Document> =
+            documents_of(resources, batch.to_vec()).await?.into_iter().flat_map(|thread| thread.documents).collect();
+        wanted += documents.len() as u64;
+        let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();
+        let stored: BTreeMap<String, String> =
+            index.documents(&ids).await?.into_iter().map(|stored| (stored.id, stored.content_hash)).collect();
+        for document in documents {
+            match stored.get(&document.id) {
+                None => problems.push(format!("{} has no document", document.id)),
+                Some(hash) if *hash != document.content_hash() => {
+                    problems.push(format!("the document of {} is out of date", document.id));
                 }
+                Some(_) => {}
             }
         }
-        Ok(problems)
     }
-
-    async fn graph_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
-        let stats = self.stats().await?;
-        let of = |kind| expected.threads.get(&kind).map_or(0, BTreeSet::len) as u64;
-        let pairs = [
-            ("Issue", stats.issues, of(ItemKind::Issue)),
-            ("MergeRequest", stats.merge_requests, of(ItemKind::MergeRequest)),
-            ("Discussion", stats.discussions, expected.discussions.len() as u64),
-        ];
-        let differs = pairs.into_iter().filter(|(_, count, wanted)| count != wanted);
-        Ok(differs
-            .map(|(class, count, wanted)| format!("{class}: {count} in the graph, {wanted} in the ledger"))
-            .collect())
+    let held = index.coverage().documents;
+    if held > wanted {
+        problems.push(format!("{} documents are of nothing that exists", held - wanted));
     }
+    Ok(problems)
+}
 
-    async fn index_gaps(&self, expected: &Expected) -> Result<Vec<String>> {
-        let threads = expected.documents.clone();
-        let index = self.index();
-        let mut problems = Vec::new();
-        let threads: Vec<(String, String)> = threads.into_iter().collect();
-        let mut wanted = 0;
-        for batch in threads.chunks(THREAD_BATCH) {
-            let documents: Vec<Document> =
-                self.documents_of(batch.to_vec()).await?.into_iter().flat_map(|thread| thread.documents).collect();
-            wanted += documents.len() as u64;
-            let ids: Vec<String> = documents.iter().map(|document| document.id.clone()).collect();
-            let stored: BTreeMap<String, String> =
-                index.documents(&ids).await?.into_iter().map(|stored| (stored.id, stored.content_hash)).collect();
-            for document in documents {
-                match stored.get(&document.id) {
-                    None => problems.push(format!("{} has no document", document.id)),
-                    Some(hash) if *hash != document.content_hash() => {
-                        problems.push(format!("the document of {} is out of date", document.id));
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        let held = index.coverage().documents;
-        if held > wanted {
-            problems.push(format!("{} documents are of nothing that exists", held - wanted));
-        }
-        Ok(problems)
-    }
+/// Clones that are not what was indexed: files have no text without them.
+async fn broken_clones(resources: &Resources) -> Result<Vec<String>> {
+    let clones = check_clones(resources).await?;
+    let lost = clones.into_iter().filter_map(|(project, problem)| Some((project, problem?)));
+    let advice = "run 'backstory sync', then 'backstory rebuild'";
+    Ok(lost.map(|(project, problem)| format!("{project}: {problem}; {advice}")).collect())
+}
 
-    /// Clones that are not what was indexed: files have no text without them.
-    async fn broken_clones(&self) -> Result<Vec<String>> {
-        let clones = self.check_clones().await?;
-        let lost = clones.into_iter().filter_map(|(project, problem)| Some((project, problem?)));
-        let advice = "run 'backstory sync', then 'backstory rebuild'";
-        Ok(lost.map(|(project, problem)| format!("{project}: {problem}; {advice}")).collect())
-    }
-
-    /// Files whose lineage is missing or tells of another number of lines, and branches whose lineage is out of date.
-    async fn files_without_blame(&self) -> Result<Vec<String>> {
-        let engine = self.clone();
-        self.blocking(move || {
+/// Files whose lineage is missing or tells of another number of lines, and branches whose lineage is out of date.
+async fn files_without_blame(resources: &Resources) -> Result<Vec<String>> {
+    resources
+        .blocking(move |resources| {
             let mut problems = Vec::new();
-            for entry in engine.ledger().repositories()? {
+            for entry in resources.ledger().repositories()? {
                 let project = &entry.project;
                 for (branch, tip) in &entry.indexed {
-                    if engine.ledger().lineage_head(project, branch)?.map(|head| head.tip) != Some(*tip) {
+                    if resources.ledger().lineage_head(project, branch)?.map(|head| head.tip) != Some(*tip) {
                         problems.push(format!("{project} {branch} has no lineage at {tip}; run 'backstory sync'"));
                     }
                 }
-                let default = engine.repository_record(project)?.and_then(|of| of.default_branch.clone());
+                let default = repository_record(resources, project)?.and_then(|of| of.default_branch.clone());
                 let Some(default) = default.filter(|name| entry.indexed.contains_key(name.as_str())) else { continue };
-                engine.untraced_at(project, default.as_str(), &mut problems)?;
+                files_without_blame_at(resources, project, default.as_str(), &mut problems)?;
             }
             Ok(problems)
         })
         .await
-    }
+}
 
-    fn untraced_at(&self, project: &str, branch: &str, problems: &mut Vec<String>) -> Result<()> {
-        let mut after: Option<String> = None;
-        loop {
-            let items = self.ledger().items_in(project, ItemKind::File, after.as_deref(), BATCH)?;
-            let Some(last) = items.last() else { return Ok(()) };
-            after = Some(last.key.clone());
-            for item in &items {
-                let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
-                let Some(analysis) = file.and_then(|file| file.analysis) else { continue };
-                match self.ledger().lineage(project, branch, &item.key)? {
-                    Some(StoredBlame::Traced(lineage)) if lineage.lines() == analysis.line_count => {}
-                    Some(StoredBlame::Traced(lineage)) => problems.push(format!(
-                        "{project}:{} has {} lines, its lineage {}",
-                        item.key,
-                        analysis.line_count,
-                        lineage.lines()
-                    )),
-                    Some(StoredBlame::Binary | StoredBlame::TooLarge) => {}
-                    None => problems.push(format!("{project}:{} has no lineage", item.key)),
-                }
+fn files_without_blame_at(
+    resources: &Resources,
+    project: &str,
+    branch: &str,
+    problems: &mut Vec<String>,
+) -> Result<()> {
+    let mut after: Option<String> = None;
+    loop {
+        let items = resources.ledger().items_in(project, ItemKind::File, after.as_deref(), BATCH)?;
+        let Some(last) = items.last() else { return Ok(()) };
+        after = Some(last.key.clone());
+        for item in &items {
+            let file = item.payload.as_deref().and_then(|json| serde_json::from_slice::<HeadFile>(json).ok());
+            let Some(analysis) = file.and_then(|file| file.analysis) else { continue };
+            match resources.ledger().lineage(project, branch, &item.key)? {
+                Some(StoredBlame::Traced(lineage)) if lineage.lines() == analysis.line_count => {}
+                Some(StoredBlame::Traced(lineage)) => problems.push(format!(
+                    "{project}:{} has {} lines, its lineage {}",
+                    item.key,
+                    analysis.line_count,
+                    lineage.lines()
+                )),
+                Some(StoredBlame::Binary | StoredBlame::TooLarge) => {}
+                None => problems.push(format!("{project}:{} has no lineage", item.key)),
             }
         }
     }
+}
 
-    /// Inferred links that are not found now, or are found otherwise.
-    async fn unfounded_links(&self) -> Result<Vec<String>> {
-        let graph = self.graph();
-        let found = self.infer_links(&graph).await?;
-        let kept = self.blocking(move || Ok(graph.all_inferred()?)).await?;
-        let missing = found.iter().filter(|link| !kept.contains(link)).map(|link| (link, "is missing or out of date"));
-        let wrong = kept.iter().filter(|link| !found.contains(link)).map(|link| (link, "follows from nothing"));
-        Ok(missing.chain(wrong).map(|(link, what)| format!("{} → {} {what}", link.from, link.to)).collect())
-    }
+/// Inferred links that are not found now, or are found otherwise.
+async fn unfounded_links(resources: &Resources) -> Result<Vec<String>> {
+    let graph = resources.graph();
+    let found = infer_links(resources, &graph).await?;
+    let kept = resources.blocking(move |_| Ok(graph.all_inferred()?)).await?;
+    let missing = found.iter().filter(|link| !kept.contains(link)).map(|link| (link, "is missing or out of date"));
+    let wrong = kept.iter().filter(|link| !found.contains(link)).map(|link| (link, "follows from nothing"));
+    Ok(missing.chain(wrong).map(|(link, what)| format!("{} → {} {what}", link.from, link.to)).collect())
+}
 
-    async fn lag(&self) -> Result<Vec<String>> {
-        let status = self.sync_status(1).await?;
-        let lags = [("graph", status.graph_seq), ("index", status.index_seq)];
-        let behind = lags.into_iter().filter(|(_, seq)| *seq != status.ledger_seq);
-        Ok(behind.map(|(name, seq)| format!("the {name} is at {seq}, the ledger at {}", status.ledger_seq)).collect())
-    }
+async fn lag(resources: &Resources) -> Result<Vec<String>> {
+    let status = sync_status(resources, 1).await?;
+    let lags = [("graph", status.graph_seq), ("index", status.index_seq)];
+    let behind = lags.into_iter().filter(|(_, seq)| *seq != status.ledger_seq);
+    Ok(behind.map(|(name, seq)| format!("the {name} is at {seq}, the ledger at {}", status.ledger_seq)).collect())
 }
 
 /// Whether a node is missing, or may be, since it was put aside.

@@ -18,9 +18,15 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::{Error, Result},
     read::not_found,
+    records::parse_item,
+    repository::commit_record,
+    resources::Resources,
+    trace::{
+        chain::merge_requests_introducing,
+        target::{lineage_at, resolve_place},
+    },
     use_case::{UseCase, Weight},
 };
 
@@ -35,6 +41,7 @@ const MAX_NEIGHBORS: usize = 50;
 
 /// Requests the commits that changed a file or code entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryRequest {
     /// The file or code entity.
     pub id: NodeId,
@@ -50,13 +57,14 @@ impl UseCase for HistoryRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = History;
 
-    async fn run(self, engine: &Engine) -> Result<History> {
-        engine.code_history(self).await
+    async fn run(self, resources: &Resources) -> Result<History> {
+        code_history(resources, self).await
     }
 }
 
 /// A page of the changes of a file or code entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct History {
     /// Newest first.
     pub changes: Vec<Change>,
@@ -66,6 +74,7 @@ pub struct History {
 
 /// A change of a file or code entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The commit.
     pub commit: CommitSummary,
@@ -83,6 +92,7 @@ pub struct Change {
 
 /// A commit in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitSummary {
     /// Its id.
     pub id: NodeId,
@@ -122,6 +132,7 @@ struct Found {
 
 /// Requests code entities by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntityRequest {
     /// `login`, `Session.login`, `src/a.rs#login` or an id.
     pub name: String,
@@ -137,13 +148,14 @@ impl UseCase for EntityRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Vec<EntityDetails>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<EntityDetails>> {
-        engine.entities(self).await
+    async fn run(self, resources: &Resources) -> Result<Vec<EntityDetails>> {
+        find_entities(resources, self).await
     }
 }
 
 /// A code entity, its history and its edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EntityDetails {
     /// Its id.
     pub id: NodeId,
@@ -176,6 +188,7 @@ pub struct EntityDetails {
 
 /// The nodes at the other ends of edges of one type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbors {
     /// Type of the edges.
     pub edge: Edge,
@@ -185,202 +198,199 @@ pub struct Neighbors {
     pub nodes: Vec<NodeId>,
 }
 
-impl Engine {
-    /// The commits that changed a file or code entity, newest first and descendants before their ancestors, also under the
-    /// names it had before.
-    ///
-    /// # Errors
-    /// Nothing is known of it, or a store failed.
-    pub async fn code_history(&self, request: HistoryRequest) -> Result<History> {
-        let HistoryRequest { id, skip, limit } = request;
-        if limit > MAX_CHANGES {
-            return Err(Error::invalid(format!(
-                "{limit} changes were asked for; at most {MAX_CHANGES} are told at once"
-            )));
+/// The commits that changed a file or code entity, newest first and descendants before their ancestors, also under the
+/// names it had before.
+///
+/// # Errors
+/// Nothing is known of it, or a store failed.
+pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest) -> Result<History> {
+    let HistoryRequest { id, skip, limit } = request;
+    if limit > MAX_CHANGES {
+        return Err(Error::invalid(format!("{limit} changes were asked for; at most {MAX_CHANGES} are told at once")));
+    }
+    let what = match &id {
+        NodeId::File { .. } => "file",
+        NodeId::Entity { .. } => "code entity",
+        other => {
+            let id = other.to_string();
+            let message = format!("{} is not a file or code entity; write group/project:src/a.rs", echo(&id));
+            return Err(Error::invalid(message));
         }
-        let what = match &id {
-            NodeId::File { .. } => "file",
-            NodeId::Entity { .. } => "code entity",
-            other => {
-                let id = other.to_string();
-                let message = format!("{} is not a file or code entity; write group/project:src/a.rs", echo(&id));
-                return Err(Error::invalid(message));
-            }
-        };
-        let found = self.followed(&id).await?;
-        if found.is_empty() {
-            return Err(not_found(what, &id.to_string()));
-        }
-        let has_more = found.len() > skip.saturating_add(limit);
-        let project = id.project().unwrap_or_default().to_owned();
-        let engine = self.clone();
-        self.blocking(move || {
+    };
+    let found = changes_across_renames(resources, &id).await?;
+    if found.is_empty() {
+        return Err(not_found(what, &id.to_string()));
+    }
+    let has_more = found.len() > skip.saturating_add(limit);
+    let project = id.project().unwrap_or_default().to_owned();
+    resources
+        .blocking(move |resources| {
             let mut changes = Vec::new();
             for found in found.into_iter().skip(skip).take(limit) {
-                changes.extend(engine.to_change(&project, found)?);
+                changes.extend(to_change(resources, &project, found)?);
             }
             Ok(History { changes, has_more })
         })
         .await
-    }
+}
 
-    fn to_change(&self, project: &str, found: Found) -> Result<Option<Change>> {
-        let Found { sha, kind, name, .. } = found;
-        let Some(record) = self.commit_record(project, &sha)? else { return Ok(None) };
-        let path = match &name {
-            NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
-            _ => "",
-        };
-        let file = record.commit.changes.iter().find(|file| file.path.as_str() == path);
-        let lines = file.and_then(|file| file.lines);
-        Ok(Some(Change {
-            commit: CommitSummary::new(project, &record),
-            kind,
-            insertions: lines.map(|lines| lines.insertions),
-            deletions: lines.map(|lines| lines.deletions),
-            merge_requests: self.carriers(project, record.commit.sha)?.into_iter().map(|carrier| carrier.id).collect(),
-            name,
-        }))
-    }
+fn to_change(resources: &Resources, project: &str, found: Found) -> Result<Option<Change>> {
+    let Found { sha, kind, name, .. } = found;
+    let Some(record) = commit_record(resources, project, &sha)? else { return Ok(None) };
+    let path = match &name {
+        NodeId::File { path, .. } | NodeId::Entity { path, .. } => path.as_str(),
+        _ => "",
+    };
+    let file = record.commit.changes.iter().find(|file| file.path.as_str() == path);
+    let lines = file.and_then(|file| file.lines);
+    Ok(Some(Change {
+        commit: CommitSummary::new(project, &record),
+        kind,
+        insertions: lines.map(|lines| lines.insertions),
+        deletions: lines.map(|lines| lines.deletions),
+        merge_requests: merge_requests_introducing(resources, project, record.commit.sha)?
+            .into_iter()
+            .map(|carrier| carrier.id)
+            .collect(),
+        name,
+    }))
+}
 
-    /// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
-    /// one of these names later is something else.
-    async fn followed(&self, id: &NodeId) -> Result<Vec<Found>> {
-        let mut told = vec![self.changes_of(id).await?];
-        let mut names = vec![id.clone()];
-        let mut at = 0;
-        while at < names.len() && names.len() < MAX_NAMES {
-            for earlier in self.replaced_by(&names[at]).await? {
-                if names.contains(&earlier) {
-                    continue;
-                }
-                let mut changes = self.changes_of(&earlier).await?;
-                let took_over = |change: &&Found| {
-                    let is_it = |own: &Found| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
-                    change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
-                };
-                let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
-                changes.retain(|change| change.at <= renamed_at);
-                names.push(earlier);
-                told.push(changes);
+/// The changes of a node, newest first, with those of the names that it had before up to when it lost them: what has
+/// one of these names later is something else.
+async fn changes_across_renames(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+    let mut told = vec![changes_of(resources, id).await?];
+    let mut names = vec![id.clone()];
+    let mut at = 0;
+    while at < names.len() && names.len() < MAX_NAMES {
+        for earlier in replaced_by(resources, &names[at]).await? {
+            if names.contains(&earlier) {
+                continue;
             }
-            at += 1;
+            let mut changes = changes_of(resources, &earlier).await?;
+            let took_over = |change: &&Found| {
+                let is_it = |own: &Found| own.sha == change.sha && own.kind != EntityChangeKind::Removed;
+                change.kind == EntityChangeKind::Removed && told[at].iter().any(is_it)
+            };
+            let Some(renamed_at) = changes.iter().find(took_over).map(|change| change.at) else { continue };
+            changes.retain(|change| change.at <= renamed_at);
+            names.push(earlier);
+            told.push(changes);
         }
-        let mut found: Vec<Found> = told.into_iter().flatten().collect();
-        // A rename is one commit under two names: the new one tells it.
-        let kept: BTreeSet<String> = found
-            .iter()
-            .filter(|found| found.kind != EntityChangeKind::Removed)
-            .map(|found| found.sha.clone())
-            .collect();
-        found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
-        found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
-        Ok(found)
+        at += 1;
     }
+    let mut found: Vec<Found> = told.into_iter().flatten().collect();
+    // A rename is one commit under two names: the new one tells it.
+    let kept: BTreeSet<String> =
+        found.iter().filter(|found| found.kind != EntityChangeKind::Removed).map(|found| found.sha.clone()).collect();
+    found.retain(|found| found.kind != EntityChangeKind::Removed || !kept.contains(&found.sha));
+    found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| (&a.sha, &a.name).cmp(&(&b.sha, &b.name))));
+    Ok(found)
+}
 
-    /// What a node was called before.
-    async fn replaced_by(&self, id: &NodeId) -> Result<Vec<NodeId>> {
-        let (graph, id) = (self.graph(), id.clone());
-        let ends = self.blocking(move || Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
-        Ok(ends.into_iter().map(|end| end.other).collect())
-    }
+/// What a node was called before.
+async fn replaced_by(resources: &Resources, id: &NodeId) -> Result<Vec<NodeId>> {
+    let (graph, id) = (resources.graph(), id.clone());
+    let ends = resources.blocking(move |_| Ok(graph.edges(&id, Direction::In, Some(Edge::ReplacedBy))?)).await?;
+    Ok(ends.into_iter().map(|end| end.other).collect())
+}
 
-    /// When which commit did what to a node, newest first.
-    async fn changes_of(&self, id: &NodeId) -> Result<Vec<Found>> {
-        let mut found = Vec::new();
-        let (mut before, mut after) = (Timestamp::MAX, Value::any());
-        loop {
-            let bind =
-                vec![("code", Value::Node(id.clone())), ("before", Value::Instant(before)), ("after", after.clone())];
-            let rows = self.graph_query(queries::CHANGES, bind).await?;
-            let count = rows.len();
-            for row in &rows {
-                let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
-                    row.node("commit"),
-                    row.text("at").and_then(|at| at.parse().ok()),
-                    row.text("how").and_then(|how| how.strip_prefix(NS)),
-                ) else {
-                    continue;
-                };
-                let kind = match how {
-                    "introduces" => EntityChangeKind::Introduced,
-                    "removes" => EntityChangeKind::Removed,
-                    _ => EntityChangeKind::Modified,
-                };
-                (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
-                found.push(Found { at, sha, kind, name: id.clone() });
-            }
-            if count <= MAX_PAGE_ROWS {
-                return Ok(found);
-            }
+/// When which commit did what to a node, newest first.
+async fn changes_of(resources: &Resources, id: &NodeId) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    let (mut before, mut after) = (Timestamp::MAX, Value::any());
+    loop {
+        let bind =
+            vec![("code", Value::Node(id.clone())), ("before", Value::Instant(before)), ("after", after.clone())];
+        let rows = resources.graph_query(queries::CHANGES, bind).await?;
+        let count = rows.len();
+        for row in &rows {
+            let (Some(NodeId::Commit { project, sha }), Some(at), Some(how)) = (
+                row.node("commit"),
+                row.text("at").and_then(|at| at.parse().ok()),
+                row.text("how").and_then(|how| how.strip_prefix(NS)),
+            ) else {
+                continue;
+            };
+            let kind = match how {
+                "introduces" => EntityChangeKind::Introduced,
+                "removes" => EntityChangeKind::Removed,
+                _ => EntityChangeKind::Modified,
+            };
+            (before, after) = (at, Value::Node(NodeId::commit(project, &sha)));
+            found.push(Found { at, sha, kind, name: id.clone() });
+        }
+        if count <= MAX_PAGE_ROWS {
+            return Ok(found);
         }
     }
+}
 
-    /// Returns the code entities of a name, or the one of an id.
-    ///
-    /// # Errors
-    /// There is none, or a store cannot be read.
-    pub async fn entities(&self, request: EntityRequest) -> Result<Vec<EntityDetails>> {
-        let EntityRequest { name, project, limit } = request;
-        let ids = match name.parse::<NodeId>() {
-            Ok(id @ NodeId::Entity { .. }) => vec![id],
-            _ => self.entities_named(&name, project.as_deref()).await?,
-        };
-        let mut entities = Vec::new();
-        for id in ids.into_iter().take(limit.min(MAX_ENTITIES)) {
-            entities.extend(self.entity_details(id).await?);
-        }
-        if entities.is_empty() {
-            return Err(not_found("code entity", &name));
-        }
-        Ok(entities)
+/// Returns the code entities of a name, or the one of an id.
+///
+/// # Errors
+/// There is none, or a store cannot be read.
+pub(crate) async fn find_entities(resources: &Resources, request: EntityRequest) -> Result<Vec<EntityDetails>> {
+    let EntityRequest { name, project, limit } = request;
+    let ids = match name.parse::<NodeId>() {
+        Ok(id @ NodeId::Entity { .. }) => vec![id],
+        _ => entities_named(resources, &name, project.as_deref()).await?,
+    };
+    let mut entities = Vec::new();
+    for id in ids.into_iter().take(limit.min(MAX_ENTITIES)) {
+        entities.extend(entity_details(resources, id).await?);
     }
-
-    async fn entities_named(&self, name: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
-        let name = name.trim();
-        if name.is_empty() {
-            return Err(Error::invalid("the name is empty; say which function or type is meant"));
-        }
-        // A path and a name, without a project.
-        let (path, name) = name.rsplit_once('#').map_or((None, name), |(path, name)| (Some(path), name));
-        let bind = vec![
-            ("name", Value::Text(name.to_owned())),
-            ("dotted", Value::Text(format!(".{name}"))),
-            ("coloned", Value::Text(format!("::{name}"))),
-        ];
-        let rows = self.graph_query(queries::ENTITIES_BY_NAME, bind).await?;
-        let is_wanted = |id: &NodeId| match id {
-            NodeId::Entity { project: of, path: at, .. } => {
-                project.is_none_or(|project| project == of) && path.is_none_or(|path| path == at)
-            }
-            _ => false,
-        };
-        let mut ids: Vec<(bool, NodeId)> = rows
-            .iter()
-            .filter_map(|row| Some((row.text("title") != Some(name), row.node("entity")?)))
-            .filter(|(_, id)| is_wanted(id))
-            .collect();
-        ids.sort();
-        Ok(ids.into_iter().map(|(_, id)| id).collect())
+    if entities.is_empty() {
+        return Err(not_found("code entity", &name));
     }
+    Ok(entities)
+}
 
-    async fn entity_details(&self, id: NodeId) -> Result<Option<EntityDetails>> {
-        let NodeId::Entity { project, path, name } = id.clone() else { return Ok(None) };
-        let changes = self.followed(&id).await?;
-        let engine = self.clone();
-        self.blocking(move || {
-            let definition = engine.definition(&project, &path, &name)?;
+async fn entities_named(resources: &Resources, name: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Error::invalid("the name is empty; say which function or type is meant"));
+    }
+    // A path and a name, without a project.
+    let (path, name) = name.rsplit_once('#').map_or((None, name), |(path, name)| (Some(path), name));
+    let bind = vec![
+        ("name", Value::Text(name.to_owned())),
+        ("dotted", Value::Text(format!(".{name}"))),
+        ("coloned", Value::Text(format!("::{name}"))),
+    ];
+    let rows = resources.graph_query(queries::ENTITIES_BY_NAME, bind).await?;
+    let is_wanted = |id: &NodeId| match id {
+        NodeId::Entity { project: of, path: at, .. } => {
+            project.is_none_or(|project| project == of) && path.is_none_or(|path| path == at)
+        }
+        _ => false,
+    };
+    let mut ids: Vec<(bool, NodeId)> = rows
+        .iter()
+        .filter_map(|row| Some((row.text("title") != Some(name), row.node("entity")?)))
+        .filter(|(_, id)| is_wanted(id))
+        .collect();
+    ids.sort();
+    Ok(ids.into_iter().map(|(_, id)| id).collect())
+}
+
+async fn entity_details(resources: &Resources, id: NodeId) -> Result<Option<EntityDetails>> {
+    let NodeId::Entity { project, path, name } = id.clone() else { return Ok(None) };
+    let changes = changes_across_renames(resources, &id).await?;
+    resources
+        .blocking(move |resources| {
+            let definition = read_definition(resources, &project, &path, &name)?;
             if definition.is_none() && changes.is_empty() {
                 return Ok(None);
             }
             let summary = |change: Option<&Found>| {
-                let record = change.map(|change| engine.commit_record(&project, &change.sha)).transpose()?;
+                let record = change.map(|change| commit_record(resources, &project, &change.sha)).transpose()?;
                 Ok::<_, Error>(record.flatten().map(|record| CommitSummary::new(&project, &record)))
             };
             let introduced = changes.iter().rev().find(|change| change.kind == EntityChangeKind::Introduced);
             let (introduced, last_changed) = (summary(introduced.or(changes.last()))?, summary(changes.first())?);
             Ok(Some(EntityDetails {
-                neighbors: engine.neighbors(&id)?,
+                neighbors: neighbors(resources, &id)?,
                 id,
                 project,
                 path,
@@ -396,50 +406,49 @@ impl Engine {
             }))
         })
         .await
-    }
+}
 
-    /// Reads the definition of an entity from the indexed head.
-    fn definition(&self, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
-        let Some(item) = self.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
-        let Item::Repository(RepositoryRecord { record: Record::File(file), .. }) = self.parse(&item)? else {
-            return Ok(None);
-        };
-        let code = file.analysis.as_ref().and_then(FileAnalysis::code);
-        Ok(code.and_then(|code| code.entities.iter().find(|entity| entity.qualified_name == name).cloned()))
-    }
+/// Reads the definition of an entity from the indexed head.
+fn read_definition(resources: &Resources, project: &str, path: &str, name: &str) -> Result<Option<Entity>> {
+    let Some(item) = resources.ledger().item(project, ItemKind::File, path)? else { return Ok(None) };
+    let Item::Repository(RepositoryRecord { record: Record::File(file), .. }) = parse_item(resources, &item)? else {
+        return Ok(None);
+    };
+    let code = file.analysis.as_ref().and_then(FileAnalysis::code);
+    Ok(code.and_then(|code| code.entities.iter().find(|entity| entity.qualified_name == name).cloned()))
+}
 
-    fn neighbors(&self, id: &NodeId) -> Result<Vec<Neighbors>> {
-        let mut found: BTreeMap<(Edge, bool), Neighbors> = BTreeMap::new();
-        for direction in [Direction::In, Direction::Out] {
-            for AdjacentEdge { edge, other } in self.graph().edges(id, direction, None)? {
-                let neighbors = found.entry((edge, direction == Direction::Out));
-                let nodes = &mut neighbors.or_insert(Neighbors { edge, direction, nodes: vec![] }).nodes;
-                if !matches!(other, NodeId::Commit { .. }) && nodes.len() < MAX_NEIGHBORS {
-                    nodes.push(other);
-                }
+fn neighbors(resources: &Resources, id: &NodeId) -> Result<Vec<Neighbors>> {
+    let mut found: BTreeMap<(Edge, bool), Neighbors> = BTreeMap::new();
+    for direction in [Direction::In, Direction::Out] {
+        for AdjacentEdge { edge, other } in resources.graph().edges(id, direction, None)? {
+            let neighbors = found.entry((edge, direction == Direction::Out));
+            let nodes = &mut neighbors.or_insert(Neighbors { edge, direction, nodes: vec![] }).nodes;
+            if !matches!(other, NodeId::Commit { .. }) && nodes.len() < MAX_NEIGHBORS {
+                nodes.push(other);
             }
         }
-        Ok(found.into_values().filter(|neighbors| !neighbors.nodes.is_empty()).collect())
     }
+    Ok(found.into_values().filter(|neighbors| !neighbors.nodes.is_empty()).collect())
+}
 
-    /// Where all lines of a file come from, and the commit at which that holds.
-    ///
-    /// # Errors
-    /// There is no such file, or a store failed.
-    pub async fn lineage(
-        &self,
-        project: Option<&str>,
-        path: &str,
-        rev: Option<&str>,
-    ) -> Result<(Sha, std::sync::Arc<Lineage>)> {
-        let engine = self.clone();
-        let (project, path, rev) = (project.map(str::to_owned), path.to_owned(), rev.map(str::to_owned));
-        self.blocking(move || {
-            let place = engine.place(project.as_deref(), rev.as_deref())?;
-            Ok((place.commit, engine.lineage_at(&place, &path)?))
+/// Where all lines of a file come from, and the commit at which that holds.
+///
+/// # Errors
+/// There is no such file, or a store failed.
+pub(crate) async fn blame_file(
+    resources: &Resources,
+    project: Option<&str>,
+    path: &str,
+    rev: Option<&str>,
+) -> Result<(Sha, std::sync::Arc<Lineage>)> {
+    let (project, path, rev) = (project.map(str::to_owned), path.to_owned(), rev.map(str::to_owned));
+    resources
+        .blocking(move |resources| {
+            let place = resolve_place(resources, project.as_deref(), rev.as_deref())?;
+            Ok((place.commit, lineage_at(resources, &place, &path)?))
         })
         .await
-    }
 }
 
 /// Rows of a page of `queries/changes.rq`, without the one that tells that there are more.

@@ -4,7 +4,7 @@
 //! The mark of an item in the ledger decides; graph and index follow it. A person who is named by no public item is
 //! hidden too, which is computed after each sync from what changed. What a public item lists of a hidden one is left
 //! out when it is parsed; links are read from the confidential item alone. What is made of an item once for all its
-//! readers (summaries, design notes, inferred links) is made of what all of them see (`Engine::with_visibility_of_readers`). Each
+//! readers (summaries, design notes, inferred links) is made of what all of them see ([`with_visibility_of_readers`]). Each
 //! visibility has its own snapshot of the index. A conversation is closed to others once a reader who sees more has
 //! asked in it, or once it cites what became confidential.
 
@@ -22,95 +22,78 @@ use backstory_model::{
 use backstory_store::ledger::StoredItem;
 
 use crate::{
-    Engine,
     error::Result,
     forget::{each_string, json_of},
+    quarantine::parse_if_readable,
+    resources::Resources,
 };
 
 /// Objects that are read at once.
 const BATCH: usize = 500;
 
-impl Engine {
-    /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
-    #[must_use]
-    pub fn seeing(&self, sight: Visibility) -> Self {
-        Self(self.0.clone(), sight)
-    }
+/// As all those see it who may read an issue or merge request. What is made of it once is made of what this sees: of
+/// an open issue without its internal notes.
+pub(crate) fn with_visibility_of_readers(resources: &Resources, id: &ThreadId) -> Result<Resources> {
+    let open = resources.seeing(Visibility::Open);
+    let is_open = open.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
+    Ok(if is_open { open } else { resources.clone() })
+}
 
-    /// How much it sees.
-    pub fn sight(&self) -> Visibility {
-        self.1
+/// Takes what the forge lists beside an item that is not seen out of one that is.
+pub(crate) fn remove_hidden_references(resources: &Resources, item: &mut Item) -> Result<()> {
+    if resources.sight() == Visibility::Confidential {
+        return Ok(());
     }
-
-    /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
-    pub(crate) fn with_full_visibility(&self) -> Self {
-        self.seeing(Visibility::Confidential)
-    }
-
-    /// As all those see it who may read an issue or merge request. What is made of it once is made of what this sees: of
-    /// an open issue without its internal notes.
-    pub(crate) fn with_visibility_of_readers(&self, id: &ThreadId) -> Result<Self> {
-        let open = self.seeing(Visibility::Open);
-        let is_open = open.ledger().item(&id.project, id.kind.into(), &id.short())?.is_some();
-        Ok(if is_open { open } else { self.clone() })
-    }
-
-    /// Takes what the forge lists beside an item that is not seen out of one that is.
-    pub(crate) fn remove_hidden_references(&self, item: &mut Item) -> Result<()> {
-        if self.sight() == Visibility::Confidential {
-            return Ok(());
+    let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!resources.ledger().hides(id)?);
+    let keep = |ids: &mut Vec<ThreadId>| {
+        let all = std::mem::take(ids);
+        for id in all {
+            if shown(&id)? {
+                ids.push(id);
+            }
         }
-        let shown = |id: &ThreadId| Ok::<_, crate::error::Error>(!self.ledger().hides(id)?);
-        let keep = |ids: &mut Vec<ThreadId>| {
-            let all = std::mem::take(ids);
-            for id in all {
-                if shown(&id)? {
-                    ids.push(id);
+        Ok::<_, crate::error::Error>(())
+    };
+    match item {
+        Item::Issue(issue) => {
+            keep(&mut issue.related)?;
+            keep(&mut issue.closed_by_requests)?;
+            for link in std::mem::take(&mut issue.links) {
+                if shown(&link.1)? {
+                    issue.links.push(link);
                 }
             }
-            Ok::<_, crate::error::Error>(())
-        };
-        match item {
-            Item::Issue(issue) => {
-                keep(&mut issue.related)?;
-                keep(&mut issue.closed_by_requests)?;
-                for link in std::mem::take(&mut issue.links) {
-                    if shown(&link.1)? {
-                        issue.links.push(link);
-                    }
-                }
-                Ok(())
-            }
-            Item::MergeRequest(mr) => keep(&mut mr.closes),
-            _ => Ok(()),
+            Ok(())
         }
+        Item::MergeRequest(mr) => keep(&mut mr.closes),
+        _ => Ok(()),
     }
+}
 
-    /// Hides the profiles of people whom nothing open names, once all is read. What named somebody only while it was open
-    /// hides them too, so that the outcome does not depend on the order in which things became known.
-    pub(crate) fn recompute_hidden_people(&self) -> Result<()> {
-        let engine = self.with_full_visibility();
-        let ledger = engine.ledger();
-        let mut named = self.0.named.lock();
-        let hidden = ledger.hidden_people()?;
-        if hidden.is_empty() && !ledger.has_confidential()? {
-            *named = Named::default();
-            return Ok(());
-        }
-        named.catch_up(&engine)?;
-        let (open, mut inside) = (named.people(false), named.people(true));
-        inside.extend(hidden.iter().map(String::as_str));
-        let wanted: BTreeSet<String> = inside.difference(&open).map(|key| (*key).to_owned()).collect();
-        // Whoever was met since is settled by who met them.
-        let changed = ledger.hide_people(&wanted, named.seq)?;
-        tracing::debug!(changed, hidden = wanted.len(), "profiles of people whom nothing open names");
-        Ok(())
+/// Hides the profiles of people whom nothing open names, once all is read. What named somebody only while it was open
+/// hides them too, so that the outcome does not depend on the order in which things became known.
+pub(crate) fn recompute_hidden_people(resources: &Resources) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    let ledger = resources.ledger();
+    let mut named = resources.shared.named.lock();
+    let hidden = ledger.hidden_people()?;
+    if hidden.is_empty() && !ledger.has_confidential()? {
+        *named = Named::default();
+        return Ok(());
     }
+    named.catch_up(&resources)?;
+    let (open, mut inside) = (named.people(false), named.people(true));
+    inside.extend(hidden.iter().map(String::as_str));
+    let wanted: BTreeSet<String> = inside.difference(&open).map(|key| (*key).to_owned()).collect();
+    // Whoever was met since is settled by who met them.
+    let changed = ledger.hide_people(&wanted, named.seq)?;
+    tracing::debug!(changed, hidden = wanted.len(), "profiles of people whom nothing open names");
+    Ok(())
+}
 
-    /// Forgets who is named where; needed when what is gone leaves the log.
-    pub(crate) fn clear_mention_index(&self) {
-        *self.0.named.lock() = Named::default();
-    }
+/// Forgets who is named where; needed when what is gone leaves the log.
+pub(crate) fn clear_mention_index(resources: &Resources) {
+    *resources.shared.named.lock() = Named::default();
 }
 
 /// Keys of profiles.
@@ -129,30 +112,30 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    fn catch_up(&mut self, engine: &Engine) -> Result<()> {
+    fn catch_up(&mut self, resources: &Resources) -> Result<()> {
         if self.seq == 0 {
-            for profile in engine.ledger().items_of_kind(ItemKind::Person)? {
-                self.meet(engine, &profile);
+            for profile in resources.ledger().items_of_kind(ItemKind::Person)? {
+                self.meet(resources, &profile);
             }
         }
-        let met = self.read(engine)?;
+        let met = self.read(resources)?;
         // What was read before may name them too; where one open object does, that tells enough.
         if !met.iter().all(|key| self.people(false).contains(&**key)) {
             self.seq = 0;
-            self.read(engine)?;
+            self.read(resources)?;
         }
         Ok(())
     }
 
     /// Reads what changed; says whose user names are new.
-    fn read(&mut self, engine: &Engine) -> Result<Vec<Arc<str>>> {
+    fn read(&mut self, resources: &Resources) -> Result<Vec<Arc<str>>> {
         let mut met = Vec::new();
         loop {
-            let changes = engine.ledger().changes_after(self.seq, BATCH)?;
+            let changes = resources.ledger().changes_after(self.seq, BATCH)?;
             let Some(last) = changes.last() else { return Ok(met) };
             for item in &changes {
                 match item.kind {
-                    ItemKind::Person => met.extend(self.meet(engine, item)),
+                    ItemKind::Person => met.extend(self.meet(resources, item)),
                     ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => self.note(item),
                     // Others are made of what commits say.
                     _ => {}
@@ -163,10 +146,10 @@ impl Named {
     }
 
     /// Takes a profile in; its key, if its user name is new.
-    fn meet(&mut self, engine: &Engine, profile: &StoredItem) -> Option<Arc<str>> {
+    fn meet(&mut self, resources: &Resources, profile: &StoredItem) -> Option<Arc<str>> {
         let key: Arc<str> = profile.key.as_str().into();
         let now = match &profile.payload {
-            Some(_) => match engine.readable(profile) {
+            Some(_) => match parse_if_readable(resources, profile) {
                 Some(Item::Person(person)) => Some(person.username),
                 _ => None,
             },

@@ -12,7 +12,7 @@ mod evidence;
 mod items;
 mod narrow;
 mod notes;
-mod prove;
+pub(crate) mod prove;
 mod retrieved;
 mod summary;
 
@@ -26,15 +26,22 @@ use backstory_model::{
 };
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
     search::{MAX_LIMIT, MAX_QUERY, check_filter, check_names},
     settings::Ranking,
-    snapshot::State,
+    snapshot::{State, find_snapshot, load_state},
     tokens,
     trace::Target,
     use_case::{UseCase, Weight},
 };
+use changes::important_diffs;
+use code::{code_context, related_tests};
+use evidence::gather_evidence;
+use items::records_of;
+use notes::model_notes;
+use retrieved::retrieved;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +58,7 @@ const MAX_PREFIX: usize = 1024;
 
 /// What a pack is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum About {
     /// Words or a question.
@@ -66,6 +74,7 @@ pub enum About {
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextRequest {
     /// What it is about.
     pub about: About,
@@ -93,6 +102,7 @@ pub struct ContextRequest {
 
 /// The printed form of a context pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedPack {
     /// The text whose tokens were counted.
     pub text: String,
@@ -103,137 +113,142 @@ impl UseCase for ContextRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = PrintedPack;
 
-    async fn run(self, engine: &Engine) -> Result<PrintedPack> {
-        Ok(PrintedPack { text: render(&engine.context(self).await?) })
+    async fn run(self, resources: &Resources) -> Result<PrintedPack> {
+        Ok(PrintedPack { text: render(&build_pack(resources, self).await?) })
     }
 }
 
-impl Engine {
-    /// Makes a context pack. The same request on the same state of the index gives the same bytes.
-    ///
-    /// # Errors
-    /// The request is wrong, what it is about does not exist, the named snapshot is not the current state, it takes
-    /// longer than [`MAX_TIME`], or a store failed.
-    pub async fn context(&self, request: ContextRequest) -> Result<ContextPack> {
-        let mut request = checked(request)?;
-        if let About::Query(query) = &mut request.about {
-            *query = self.redactor().redact(query).0.into_owned();
-        }
-        match tokio::time::timeout(MAX_TIME, self.build(&request)).await {
-            Ok(done) => done,
-            Err(_) => Err(Error::new(
-                ErrorKind::Timeout,
-                format!("the context pack took longer than {} s; narrow the question down", MAX_TIME.as_secs()),
-            )),
-        }
+/// Makes a context pack. The same request on the same state of the index gives the same bytes.
+///
+/// # Errors
+/// The request is wrong, what it is about does not exist, the named snapshot is not the current state, it takes
+/// longer than [`MAX_TIME`], or a store failed.
+pub(crate) async fn build_pack(resources: &Resources, request: ContextRequest) -> Result<ContextPack> {
+    let mut request = checked(request)?;
+    if let About::Query(query) = &mut request.about {
+        *query = resources.redactor().redact(query).0.into_owned();
     }
-
-    async fn build(&self, request: &ContextRequest) -> Result<ContextPack> {
-        let mut attempt = 1;
-        loop {
-            let state = self.state().await?;
-            if let Some(wanted) = &request.snapshot {
-                self.check_is_current(wanted, &state).await?;
-            }
-            let mut pack = self.gathered(request, &state).await?;
-            let changed = self.state().await?.id != state.id;
-            if changed && attempt < ATTEMPTS {
-                attempt += 1;
-                continue;
-            }
-            if changed {
-                pack.missing
-                    .push("the index changed while this was put together; ask again when the sync ends".to_owned());
-            }
-            let budget = request.tokens;
-            return self.blocking(move || Ok(fit(pack, budget, &tokens::count))).await;
-        }
+    match tokio::time::timeout(MAX_TIME, build_contents(resources, &request)).await {
+        Ok(done) => done,
+        Err(_) => Err(Error::new(
+            ErrorKind::Timeout,
+            format!("the context pack took longer than {} s; narrow the question down", MAX_TIME.as_secs()),
+        )),
     }
+}
 
-    /// Everything that could be in the pack, the best first.
-    async fn gathered(&self, request: &ContextRequest, state: &State) -> Result<ContextPack> {
-        let evidence = self.evidence(request, state).await?;
-        let mut pack = self.frame(request, state, &evidence.question).await?;
-        let (engine, request, state) = (self.clone(), request.clone(), state.clone());
-        self.blocking(move || {
-            engine.fill(&request, &state, &evidence, &mut pack)?;
+async fn build_contents(resources: &Resources, request: &ContextRequest) -> Result<ContextPack> {
+    let mut attempt = 1;
+    loop {
+        let state = load_state(resources).await?;
+        if let Some(wanted) = &request.snapshot {
+            check_is_current(resources, wanted, &state).await?;
+        }
+        let mut pack = gather(resources, request, &state).await?;
+        let changed = load_state(resources).await?.id != state.id;
+        if changed && attempt < ATTEMPTS {
+            attempt += 1;
+            continue;
+        }
+        if changed {
+            pack.missing.push("the index changed while this was put together; ask again when the sync ends".to_owned());
+        }
+        let budget = request.tokens;
+        return resources.blocking(move |_| Ok(fit(pack, budget, &tokens::count))).await;
+    }
+}
+
+/// Everything that could be in the pack, the best first.
+async fn gather(resources: &Resources, request: &ContextRequest, state: &State) -> Result<ContextPack> {
+    let evidence = gather_evidence(resources, request, state).await?;
+    let mut pack = build_metadata(resources, request, state, &evidence.question).await?;
+    let (request, state) = (request.clone(), state.clone());
+    resources
+        .blocking(move |resources| {
+            fill(resources, &request, &state, &evidence, &mut pack)?;
             Ok(pack)
         })
         .await
-    }
+}
 
-    fn fill(
-        &self,
-        request: &ContextRequest,
-        state: &State,
-        evidence: &evidence::Evidence,
-        pack: &mut ContextPack,
-    ) -> Result<()> {
-        let mut files = code::Files::new(self, state);
-        pack.retrieved = self.retrieved(evidence, &mut files)?;
-        if request.mode == Mode::All {
-            let records = self.records_of(evidence)?;
-            pack.key_items = items::key_items(evidence, &records);
-            pack.timeline = items::timeline(evidence, &records);
-            pack.design_notes = notes::design_notes(evidence, &records);
-            let by_model = self.model_notes(evidence)?;
-            if !by_model.is_empty() {
-                // They are no part of the state of the index.
-                let all: Vec<&str> = by_model.iter().map(|note| note.note.as_str()).collect();
-                let hash = sha256_hex(&all.join("\n"));
-                pack.manifest.parameters.insert("notes_by_model".to_owned(), hash);
-                pack.design_notes.extend(by_model);
-            }
-            pack.code_context = self.code_context(evidence, &mut files)?;
-            if request.diffs {
-                pack.important_diffs = self.important_diffs(evidence, &records)?;
-            }
-            if request.tests {
-                pack.related_tests = self.related_tests(pack)?;
-            }
+fn fill(
+    resources: &Resources,
+    request: &ContextRequest,
+    state: &State,
+    evidence: &evidence::Evidence,
+    pack: &mut ContextPack,
+) -> Result<()> {
+    let mut files = code::Files::new(resources, state);
+    pack.retrieved = retrieved(resources, evidence, &mut files)?;
+    if request.mode == Mode::All {
+        let records = records_of(resources, evidence)?;
+        pack.key_items = items::key_items(evidence, &records);
+        pack.timeline = items::timeline(evidence, &records);
+        pack.design_notes = notes::design_notes(evidence, &records);
+        let by_model = model_notes(resources, evidence)?;
+        if !by_model.is_empty() {
+            // They are no part of the state of the index.
+            let all: Vec<&str> = by_model.iter().map(|note| note.note.as_str()).collect();
+            let hash = sha256_hex(&all.join("\n"));
+            pack.manifest.parameters.insert("notes_by_model".to_owned(), hash);
+            pack.design_notes.extend(by_model);
         }
-        summary::missing(evidence, pack);
-        pack.summary = summary::summary(request.mode, evidence, pack);
-        Ok(())
+        pack.code_context = code_context(resources, evidence, &mut files)?;
+        if request.diffs {
+            pack.important_diffs = important_diffs(resources, evidence, &records)?;
+        }
+        if request.tests {
+            pack.related_tests = related_tests(resources, pack)?;
+        }
     }
+    summary::missing(evidence, pack);
+    pack.summary = summary::summary(request.mode, evidence, pack);
+    Ok(())
+}
 
-    /// What the pack is, and what makes it again.
-    async fn frame(&self, request: &ContextRequest, state: &State, question: &str) -> Result<ContextPack> {
-        let timestamp = Some(self.snapshot_time(&state.id).await?);
-        let query = asked(&request.about);
-        let project = request.filter.project.clone();
-        let mut parameters = parameters(request);
-        parameters.insert("searched".to_owned(), question.to_owned());
-        let metadata = Metadata {
-            query: query.clone(),
-            repository: project,
-            generated_at: timestamp,
-            token_count: 0,
-            token_budget: request.tokens,
-            tokenizer: tokens::TOKENIZER.to_owned(),
-            snapshot: state.id.clone(),
-        };
-        let manifest = Manifest {
-            query,
-            parameters,
-            snapshot: state.id.clone(),
-            timestamp,
-            commits: state.commits.clone(),
-            embedding_model: self.embedder().model().to_owned(),
-            documents: state.coverage.documents,
-            embedded: state.coverage.embedded,
-            tokenizer: tokens::TOKENIZER.to_owned(),
-            weights: weights(self.settings().ranking),
-            ..Manifest::default()
-        };
-        Ok(ContextPack { format: request.format, metadata, manifest, ..ContextPack::default() })
-    }
+/// What the pack is, and what makes it again.
+async fn build_metadata(
+    resources: &Resources,
+    request: &ContextRequest,
+    state: &State,
+    question: &str,
+) -> Result<ContextPack> {
+    let timestamp = Some(snapshot_time(resources, &state.id).await?);
+    let query = asked(&request.about);
+    let project = request.filter.project.clone();
+    let mut parameters = parameters(request);
+    parameters.insert("searched".to_owned(), question.to_owned());
+    let metadata = Metadata {
+        query: query.clone(),
+        repository: project,
+        generated_at: timestamp,
+        token_count: 0,
+        token_budget: request.tokens,
+        tokenizer: tokens::TOKENIZER.to_owned(),
+        snapshot: state.id.clone(),
+    };
+    let manifest = Manifest {
+        query,
+        parameters,
+        snapshot: state.id.clone(),
+        timestamp,
+        commits: state.commits.clone(),
+        embedding_model: resources.embedder().model().to_owned(),
+        documents: state.coverage.documents,
+        embedded: state.coverage.embedded,
+        tokenizer: tokens::TOKENIZER.to_owned(),
+        weights: weights(resources.settings().ranking),
+        ..Manifest::default()
+    };
+    Ok(ContextPack { format: request.format, metadata, manifest, ..ContextPack::default() })
+}
 
-    /// When a state was reached: when it was put on record or, while vectors are being made, when the last sync ended that
-    /// led to it.
-    async fn snapshot_time(&self, id: &str) -> Result<Timestamp> {
-        let id = id.to_owned();
-        self.with_ledger(move |ledger| {
+/// When a state was reached: when it was put on record or, while vectors are being made, when the last sync ended that
+/// led to it.
+async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
+    let id = id.to_owned();
+    resources
+        .with_ledger(move |ledger| {
             if let Some(recorded) = ledger.snapshot(&id)? {
                 return Ok(recorded.created_at);
             }
@@ -243,23 +258,22 @@ impl Engine {
             Ok(last.unwrap_or_else(Timestamp::now))
         })
         .await
-    }
+}
 
-    /// Older states are on record, but not kept.
-    async fn check_is_current(&self, wanted: &str, state: &State) -> Result<()> {
-        if wanted.len() >= 4 && state.id.starts_with(&wanted.to_ascii_lowercase()) {
-            return Ok(());
-        }
-        let known = self.snapshot(wanted).await?;
-        Err(Error::new(
-            ErrorKind::Conflict,
-            format!(
-                "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept, \
-                 so leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
-                known.id, known.created_at, state.id, state.id
-            ),
-        ))
+/// Older states are on record, but not kept.
+async fn check_is_current(resources: &Resources, wanted: &str, state: &State) -> Result<()> {
+    if wanted.len() >= 4 && state.id.starts_with(&wanted.to_ascii_lowercase()) {
+        return Ok(());
     }
+    let known = find_snapshot(resources, wanted).await?;
+    Err(Error::new(
+        ErrorKind::Conflict,
+        format!(
+            "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept, \
+             so leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
+            known.id, known.created_at, state.id, state.id
+        ),
+    ))
 }
 
 fn checked(mut request: ContextRequest) -> Result<ContextRequest> {

@@ -6,15 +6,20 @@ use backstory_model::{
     chunk::{self, Limits, MAX_DOCUMENT_TOKENS},
     digest::sha256_hex,
     document::Document,
+    role::ServerRole,
 };
 use backstory_store::index::{Index, NewPassage, NewPassages, PendingDocument, Vectors};
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    Engine,
     error::Result,
+    links::refresh_links,
+    mend::retry_after_repair,
+    project::documents_of,
+    rebuild::optimize_index,
+    resources::Resources,
+    snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
@@ -35,143 +40,145 @@ pub(crate) struct EmbedReport {
 
 /// Starts to give every document that has none its vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmbedRequest {}
 
 impl UseCase for EmbedRequest {
     const NAME: &'static str = "embed";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = Some(ServerRole::Embed);
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.start_embed()
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        start_embed(resources)
     }
 }
 
-impl Engine {
-    /// Starts to give every document that has none its vectors.
-    ///
-    /// # Errors
-    /// It is being done already.
-    pub fn start_embed(&self) -> Result<Task> {
-        let engine = self.with_full_visibility();
-        let task = self.tasks().start(TaskKind::Embed, false, Timestamp::now(), |reporter| async move {
-            let embed = || engine.embed_pending(None, None, &reporter);
-            let done = engine.recorded(engine.retry_after_repair(embed)).await?;
-            if done.documents > 0 {
-                reporter.phase("optimising the index", None);
-                engine.optimize_index().await?;
-            }
-            engine.refresh_links().await?;
-            let coverage = engine.index().coverage();
-            Ok(json!({
-                "documents": done.documents, "passages": done.passages, "reused": done.reused,
-                "truncated": done.truncated, "embedded": coverage.embedded, "total": coverage.documents,
-            }))
-        })?;
-        let task = task.borrow().clone();
-        Ok(task)
-    }
+/// Starts to give every document that has none its vectors.
+///
+/// # Errors
+/// It is being done already.
+pub(crate) fn start_embed(resources: &Resources) -> Result<Task> {
+    resources.start_task(TaskKind::Embed, false, |resources, reporter| async move {
+        let embed = || embed_pending(&resources, None, None, &reporter);
+        let done = with_snapshot(&resources, retry_after_repair(&resources, embed)).await?;
+        if done.documents > 0 {
+            reporter.phase("optimising the index", None);
+            optimize_index(&resources).await?;
+        }
+        refresh_links(&resources).await?;
+        let coverage = resources.index().coverage();
+        Ok(json!({
+            "documents": done.documents, "passages": done.passages, "reused": done.reused,
+            "truncated": done.truncated, "embedded": coverage.embedded, "total": coverage.documents,
+        }))
+    })
+}
 
-    /// Embeds until every document has its vectors, those of an index that is being made, or of the current one, which may
-    /// be another from one moment to the next. With `known` only takes over what that has vectors for.
-    pub(crate) async fn embed_pending(
-        &self,
-        new: Option<&Index>,
-        known: Option<&Vectors>,
-        reporter: &Reporter,
-    ) -> Result<EmbedReport> {
-        let index = || new.cloned().unwrap_or_else(|| self.index());
-        let waiting = || {
-            let coverage = index().coverage();
-            coverage.documents.saturating_sub(coverage.embedded)
+/// Embeds until every document has its vectors, those of an index that is being made, or of the current one, which may
+/// be another from one moment to the next. With `known` only takes over what that has vectors for.
+pub(crate) async fn embed_pending(
+    resources: &Resources,
+    new: Option<&Index>,
+    known: Option<&Vectors>,
+    reporter: &Reporter,
+) -> Result<EmbedReport> {
+    let index = || new.cloned().unwrap_or_else(|| resources.index());
+    let waiting = || {
+        let coverage = index().coverage();
+        coverage.documents.saturating_sub(coverage.embedded)
+    };
+    reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting()));
+    let mut done = EmbedReport::default();
+    let mut after: Option<String> = None;
+    loop {
+        let pending = index().pending(after.as_deref(), BATCH);
+        let Some(last) = pending.last() else { break };
+        after = Some(last.id.clone());
+        let passages = embed_batch(resources, &index(), known, &pending, &mut done).await?;
+        // Who writes a new one lets nobody else, and who replaces the current one waits for this.
+        let _one_at_a_time = match new {
+            Some(_) => None,
+            None => Some(resources.shared.projecting.lock().await),
         };
-        reporter.phase(if known.is_some() { "reusing vectors" } else { "embedding" }, Some(waiting()));
-        let mut done = EmbedReport::default();
-        let mut after: Option<String> = None;
-        loop {
-            let pending = index().pending(after.as_deref(), BATCH);
-            let Some(last) = pending.last() else { break };
-            after = Some(last.id.clone());
-            let passages = self.embed_batch(&index(), known, &pending, &mut done).await?;
-            // Who writes a new one lets nobody else, and who replaces the current one waits for this.
-            let _one_at_a_time = match new {
-                Some(_) => None,
-                None => Some(self.0.projecting.lock().await),
-            };
-            index().add_passages(passages).await?;
-            reporter.advance(pending.len() as u64);
-            if known.is_none() {
-                // Documents come and change meanwhile.
-                reporter.left(waiting());
-            }
+        index().add_passages(passages).await?;
+        reporter.advance(pending.len() as u64);
+        if known.is_none() {
+            // Documents come and change meanwhile.
+            reporter.left(waiting());
         }
-        if done.truncated > 0 {
-            tracing::warn!(
-                documents = done.truncated,
-                limit = MAX_DOCUMENT_TOKENS,
-                "the middle of long documents has no vectors; text search finds it"
-            );
-        }
-        Ok(done)
     }
-
-    /// Passages of pending documents, with their vectors.
-    async fn embed_batch(
-        &self,
-        index: &Index,
-        known: Option<&Vectors>,
-        pending: &[PendingDocument],
-        done: &mut EmbedReport,
-    ) -> Result<Vec<NewPassages>> {
-        let mut cut = self.cut(pending).await?;
-        let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
-        let mut vectors = match known {
-            // Those that cannot be read are made anew.
-            Some(known) => known.find(&hashes).await.unwrap_or_default(),
-            None => index.vectors_by_text_hash(&hashes).await?,
-        };
-        done.reused += vectors.len() as u64;
-        if known.is_some() {
-            cut.retain(|document| document.chunks.iter().all(|chunk| vectors.contains_key(&chunk.hash)));
-        }
-        self.embed_missing(&cut, &mut vectors).await?;
-        done.documents += cut.len() as u64;
-        done.truncated += cut.iter().filter(|document| document.left_out > 0).count() as u64;
-        done.passages += cut.iter().map(|document| document.chunks.len() as u64).sum::<u64>();
-        Ok(cut.into_iter().map(|document| document.with_vectors(&vectors)).collect())
+    if done.truncated > 0 {
+        tracing::warn!(
+            documents = done.truncated,
+            limit = MAX_DOCUMENT_TOKENS,
+            "the middle of long documents has no vectors; text search finds it"
+        );
     }
+    Ok(done)
+}
 
-    async fn embed_missing(&self, cut: &[CutDocument], vectors: &mut HashMap<String, Vec<f32>>) -> Result<()> {
-        let mut missing: HashMap<&str, &str> = HashMap::new();
-        for chunk in cut.iter().flat_map(|document| &document.chunks) {
-            if !vectors.contains_key(&chunk.hash) {
-                missing.insert(&chunk.hash, &chunk.text);
-            }
-        }
-        let mut missing: Vec<(&str, &str)> = missing.into_iter().collect();
-        // Texts of like length share a batch, which wastes the least on padding.
-        missing.sort_by_key(|(hash, text)| (text.len(), *hash));
-        for step in missing.chunks(STEP) {
-            let texts: Vec<String> = step.iter().map(|(_, text)| (*text).to_owned()).collect();
-            let embedded = self.embedder().embed_in_background(&texts).await?;
-            vectors.extend(step.iter().map(|(hash, _)| (*hash).to_owned()).zip(embedded));
-        }
-        Ok(())
+/// Passages of pending documents, with their vectors.
+async fn embed_batch(
+    resources: &Resources,
+    index: &Index,
+    known: Option<&Vectors>,
+    pending: &[PendingDocument],
+    done: &mut EmbedReport,
+) -> Result<Vec<NewPassages>> {
+    let mut cut = cut_documents(resources, pending).await?;
+    let hashes: Vec<String> = cut.iter().flat_map(|c| c.chunks.iter().map(|chunk| chunk.hash.clone())).collect();
+    let mut vectors = match known {
+        // Those that cannot be read are made anew.
+        Some(known) => known.find(&hashes).await.unwrap_or_default(),
+        None => index.vectors_by_text_hash(&hashes).await?,
+    };
+    done.reused += vectors.len() as u64;
+    if known.is_some() {
+        cut.retain(|document| document.chunks.iter().all(|chunk| vectors.contains_key(&chunk.hash)));
     }
+    embed_missing(resources, &cut, &mut vectors).await?;
+    done.documents += cut.len() as u64;
+    done.truncated += cut.iter().filter(|document| document.left_out > 0).count() as u64;
+    done.passages += cut.iter().map(|document| document.chunks.len() as u64).sum::<u64>();
+    Ok(cut.into_iter().map(|document| document.with_vectors(&vectors)).collect())
+}
 
-    /// Cuts pending documents into chunks. One that changed meanwhile is left for the next round.
-    async fn cut(&self, pending: &[PendingDocument]) -> Result<Vec<CutDocument>> {
-        let mut threads: Vec<(String, String)> = pending.iter().filter_map(|p| split_thread(&p.thread)).collect();
-        threads.sort();
-        threads.dedup();
-        let documents = self.documents_of(threads).await?;
-        let wanted: HashMap<String, String> = pending.iter().map(|p| (p.id.clone(), p.content_hash.clone())).collect();
-        let engine = self.clone();
-        self.blocking(move || {
-            let limits = Limits { window: engine.embedder().window(), document: MAX_DOCUMENT_TOKENS };
+async fn embed_missing(
+    resources: &Resources,
+    cut: &[CutDocument],
+    vectors: &mut HashMap<String, Vec<f32>>,
+) -> Result<()> {
+    let mut missing: HashMap<&str, &str> = HashMap::new();
+    for chunk in cut.iter().flat_map(|document| &document.chunks) {
+        if !vectors.contains_key(&chunk.hash) {
+            missing.insert(&chunk.hash, &chunk.text);
+        }
+    }
+    let mut missing: Vec<(&str, &str)> = missing.into_iter().collect();
+    // Texts of like length share a batch, which wastes the least on padding.
+    missing.sort_by_key(|(hash, text)| (text.len(), *hash));
+    for step in missing.chunks(STEP) {
+        let texts: Vec<String> = step.iter().map(|(_, text)| (*text).to_owned()).collect();
+        let embedded = resources.embedder().embed_in_background(&texts).await?;
+        vectors.extend(step.iter().map(|(hash, _)| (*hash).to_owned()).zip(embedded));
+    }
+    Ok(())
+}
+
+/// Cuts pending documents into chunks. One that changed meanwhile is left for the next round.
+async fn cut_documents(resources: &Resources, pending: &[PendingDocument]) -> Result<Vec<CutDocument>> {
+    let mut threads: Vec<(String, String)> = pending.iter().filter_map(|p| split_thread(&p.thread)).collect();
+    threads.sort();
+    threads.dedup();
+    let documents = documents_of(resources, threads).await?;
+    let wanted: HashMap<String, String> = pending.iter().map(|p| (p.id.clone(), p.content_hash.clone())).collect();
+    resources
+        .blocking(move |resources| {
+            let limits = Limits { window: resources.embedder().window(), document: MAX_DOCUMENT_TOKENS };
             let cut = |document: Document| {
                 let hash = wanted.get(&document.id).filter(|hash| **hash == document.content_hash())?.clone();
-                let chunks = chunk::cut(&document, limits, |text| engine.embedder().count_tokens(text));
+                let chunks = chunk::cut(&document, limits, |text| resources.embedder().count_tokens(text));
                 let texts = chunks.texts.into_iter();
                 let chunks_with_hash = texts.map(|text| Chunk { hash: sha256_hex(&text), text }).collect();
                 Some(CutDocument { id: document.id, hash, chunks: chunks_with_hash, left_out: chunks.left_out })
@@ -179,7 +186,6 @@ impl Engine {
             Ok(documents.into_iter().flat_map(|thread| thread.documents).filter_map(cut).collect())
         })
         .await
-    }
 }
 
 struct Chunk {

@@ -12,9 +12,9 @@
 
 mod classification;
 mod design_notes;
-mod kept;
+pub(crate) mod kept;
 mod pending;
-mod projection;
+pub(crate) mod projection;
 
 use std::{
     collections::BTreeSet,
@@ -33,17 +33,22 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    Engine,
+    ask::written::try_complete,
     error::{Error, Result},
     llm::{ChatModel, Prompt},
     provider::ProviderError,
+    resources::Resources,
+    summary::configured_model,
+    sync::known_projects,
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
-use classification::CommitInput;
-use design_notes::ThreadInput;
+use classification::{CommitInput, commit_input};
+use design_notes::{ThreadInput, thread_input};
+use pending::{Pending, list_pending};
+use projection::refresh_written;
+
 pub use kept::{CommitClassification, ThreadNotes};
-use pending::Pending;
 
 /// Items that a model is asked about at once.
 const CONCURRENT: usize = 4;
@@ -54,6 +59,7 @@ const MAX_REFUSAL: usize = 200;
 
 /// Starts to have a language model write what is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnrichRequest {
     /// Full paths of projects; all if there is none.
     pub projects: Vec<String>,
@@ -68,8 +74,8 @@ impl UseCase for EnrichRequest {
     const SCOPE: Scope = Scope::Admin;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.start_enrich(self).await
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        start_enrich(resources, self).await
     }
 }
 
@@ -151,140 +157,141 @@ enum Ended {
     Budget(String),
 }
 
-impl Engine {
-    /// Starts to have a language model write what is missing.
-    ///
-    /// # Errors
-    /// No language model is configured, a project is not known, or it is being done already.
-    pub async fn start_enrich(&self, request: EnrichRequest) -> Result<Task> {
-        self.configured_model()?;
-        self.projects_to_enrich(&request).await?;
-        let engine = self.with_full_visibility();
-        let task = self.tasks().start(TaskKind::Enrich, false, Timestamp::now(), |reporter| async move {
-            let done = engine.enrich(&request, &reporter).await?;
-            Ok(json!(done))
-        })?;
-        let task = task.borrow().clone();
-        Ok(task)
-    }
+/// Starts to have a language model write what is missing.
+///
+/// # Errors
+/// No language model is configured, a project is not known, or it is being done already.
+pub(crate) async fn start_enrich(resources: &Resources, request: EnrichRequest) -> Result<Task> {
+    configured_model(resources)?;
+    projects_to_enrich(resources, &request).await?;
+    resources.start_task(TaskKind::Enrich, false, |resources, reporter| async move {
+        let done = enrich(&resources, &request, &reporter).await?;
+        Ok(json!(done))
+    })
+}
 
-    /// Has a language model write what is missing, about the newest items first. What is written is kept at once, so
-    /// that another run goes on where one was stopped.
-    ///
-    /// # Errors
-    /// No language model is configured, a project is not known, the model cannot be reached or refuses, or a store
-    /// failed. What was written before is kept.
-    pub async fn enrich(&self, request: &EnrichRequest, reporter: &Reporter) -> Result<EnrichReport> {
-        let model = self.configured_model()?;
-        let projects = self.projects_to_enrich(request).await?;
-        let (engine, name, what) = (self.clone(), model.name(), request.what);
-        reporter.phase("looking for what is missing", None);
-        let mut pending = self.blocking(move || engine.pending(&projects, what, &name)).await?;
-        let waiting = pending.len() as u64;
-        pending.truncate(request.limit.unwrap_or(usize::MAX));
-        reporter.phase("enriching", Some(pending.len() as u64));
-        let mut done = EnrichReport::default();
-        let ended = self.enrich_all(&model, pending, reporter, &mut done).await;
-        done.left = waiting.saturating_sub(done.done());
-        self.refresh_written().await?;
-        ended.map(|()| done)
-    }
+/// Has a language model write what is missing, about the newest items first. What is written is kept at once, so
+/// that another run goes on where one was stopped.
+///
+/// # Errors
+/// No language model is configured, a project is not known, the model cannot be reached or refuses, or a store
+/// failed. What was written before is kept.
+pub(crate) async fn enrich(
+    resources: &Resources,
+    request: &EnrichRequest,
+    reporter: &Reporter,
+) -> Result<EnrichReport> {
+    let model = configured_model(resources)?;
+    let projects = projects_to_enrich(resources, request).await?;
+    let (name, what) = (model.name(), request.what);
+    reporter.phase("looking for what is missing", None);
+    let mut pending = resources.blocking(move |resources| list_pending(resources, &projects, what, &name)).await?;
+    let waiting = pending.len() as u64;
+    pending.truncate(request.limit.unwrap_or(usize::MAX));
+    reporter.phase("enriching", Some(pending.len() as u64));
+    let mut done = EnrichReport::default();
+    let ended = enrich_all(resources, &model, pending, reporter, &mut done).await;
+    done.left = waiting.saturating_sub(done.done());
+    refresh_written(resources).await?;
+    ended.map(|()| done)
+}
 
-    async fn enrich_all(
-        &self,
-        model: &ChatModel,
-        pending: Vec<Pending>,
-        reporter: &Reporter,
-        done: &mut EnrichReport,
-    ) -> Result<()> {
-        let stop = AtomicBool::new(false);
-        let mut failed = None;
-        let wanted = stream::iter(pending).take_while(|_| ready(!stop.load(Ordering::Relaxed)));
-        // What is under way ends well when the rest is stopped: its tokens are spent.
-        let mut ends = wanted.map(|of| self.enrich_one(model, of)).buffer_unordered(CONCURRENT);
-        while let Some(end) = ends.next().await {
-            match end {
-                Ok(Ended::Written(outcome)) => {
-                    done.add(&outcome);
-                    reporter.advance(1);
-                }
-                Ok(Ended::Gone) => reporter.advance(1),
-                Ok(Ended::Budget(message)) => {
-                    stop.store(true, Ordering::Relaxed);
-                    done.stopped = Some(message);
-                }
-                Err(error) => {
-                    stop.store(true, Ordering::Relaxed);
-                    failed = failed.or(Some(error));
-                }
+async fn enrich_all(
+    resources: &Resources,
+    model: &ChatModel,
+    pending: Vec<Pending>,
+    reporter: &Reporter,
+    done: &mut EnrichReport,
+) -> Result<()> {
+    let stop = AtomicBool::new(false);
+    let mut failed = None;
+    let wanted = stream::iter(pending).take_while(|_| ready(!stop.load(Ordering::Relaxed)));
+    // What is under way ends well when the rest is stopped: its tokens are spent.
+    let mut ends = wanted.map(|of| enrich_one(resources, model, of)).buffer_unordered(CONCURRENT);
+    while let Some(end) = ends.next().await {
+        match end {
+            Ok(Ended::Written(outcome)) => {
+                done.add(&outcome);
+                reporter.advance(1);
+            }
+            Ok(Ended::Gone) => reporter.advance(1),
+            Ok(Ended::Budget(message)) => {
+                stop.store(true, Ordering::Relaxed);
+                done.stopped = Some(message);
+            }
+            Err(error) => {
+                stop.store(true, Ordering::Relaxed);
+                failed = failed.or(Some(error));
             }
         }
-        failed.map_or(Ok(()), Err)
     }
+    failed.map_or(Ok(()), Err)
+}
 
-    async fn enrich_one(&self, model: &ChatModel, of: Pending) -> Result<Ended> {
-        let (engine, Pending { kind, about, .. }) = (self.clone(), of);
-        let id = about.clone();
-        let Some(input) = self.blocking(move || engine.input_of(kind, &id)).await? else { return Ok(Ended::Gone) };
-        let prompt = input.prompt();
-        let hash = sha256(prompt.user.as_bytes());
-        let mut refused = String::new();
-        let mut outcome = None;
-        for _ in 0..=RETRIES {
-            let asked = Prompt { user: format!("{}{}", prompt.user, told(&refused)), ..prompt.clone() };
-            let read = match self.try_complete(model, &asked).await? {
-                Ok(completion) => input.read(&completion.text),
-                Err(error @ ProviderError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
-                Err(ProviderError::Malformed { reason, .. }) => Err(reason),
-                Err(error) => return Err(error.into()),
-            };
-            match read {
-                Ok(found) => {
-                    outcome = Some(found);
-                    break;
-                }
-                Err(reason) => refused = reason.chars().take(MAX_REFUSAL).collect(),
-            }
-        }
-        let outcome = outcome.unwrap_or_else(|| Outcome::Failed(format!("its answers were refused: {refused}")));
-        let written = Written {
-            kind: kind.as_str().to_owned(),
-            subject: about.to_string(),
-            model: model.name(),
-            prompt: prompt_version(kind),
-            input: hash,
-            text: serde_json::to_string(&outcome)
-                .map_err(|error| Error::internal(format!("what was written of {about} cannot be kept: {error}")))?,
-            // As exact as the ledger keeps it.
-            written_at: Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default(),
+async fn enrich_one(resources: &Resources, model: &ChatModel, of: Pending) -> Result<Ended> {
+    let Pending { kind, about, .. } = of;
+    let id = about.clone();
+    let Some(input) = resources.blocking(move |resources| input_of(resources, kind, &id)).await? else {
+        return Ok(Ended::Gone);
+    };
+    let prompt = input.prompt();
+    let hash = sha256(prompt.user.as_bytes());
+    let mut refused = String::new();
+    let mut outcome = None;
+    for _ in 0..=RETRIES {
+        let asked = Prompt { user: format!("{}{}", prompt.user, told(&refused)), ..prompt.clone() };
+        let read = match try_complete(resources, model, &asked).await? {
+            Ok(completion) => input.read(&completion.text),
+            Err(error @ ProviderError::Budget { .. }) => return Ok(Ended::Budget(error.to_string())),
+            Err(ProviderError::Malformed { reason, .. }) => Err(reason),
+            Err(error) => return Err(error.into()),
         };
-        self.with_ledger(move |ledger| ledger.put_generated(&written)).await?;
-        Ok(Ended::Written(outcome))
-    }
-
-    /// What a model is given of an item as it is now; `None` if there is nothing to give.
-    fn input_of(&self, kind: GeneratedKind, about: &NodeId) -> Result<Option<Input>> {
-        Ok(match (kind, about) {
-            (GeneratedKind::Classification, NodeId::Commit { project, sha }) => {
-                self.commit_input(project, sha)?.map(Input::Commit)
+        match read {
+            Ok(found) => {
+                outcome = Some(found);
+                break;
             }
-            (GeneratedKind::DesignNotes, NodeId::Thread(thread)) => self.thread_input(thread)?.map(Input::Thread),
-            _ => None,
-        })
+            Err(reason) => refused = reason.chars().take(MAX_REFUSAL).collect(),
+        }
     }
+    let outcome = outcome.unwrap_or_else(|| Outcome::Failed(format!("its answers were refused: {refused}")));
+    let written = Written {
+        kind: kind.as_str().to_owned(),
+        subject: about.to_string(),
+        model: model.name(),
+        prompt: prompt_version(kind),
+        input: hash,
+        text: serde_json::to_string(&outcome)
+            .map_err(|error| Error::internal(format!("what was written of {about} cannot be kept: {error}")))?,
+        // As exact as the ledger keeps it.
+        written_at: Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default(),
+    };
+    resources.with_ledger(move |ledger| ledger.put_generated(&written)).await?;
+    Ok(Ended::Written(outcome))
+}
 
-    async fn projects_to_enrich(&self, request: &EnrichRequest) -> Result<BTreeSet<String>> {
-        let known = self.known_projects().await?;
-        if request.projects.is_empty() {
-            return Ok(known);
+/// What a model is given of an item as it is now; `None` if there is nothing to give.
+fn input_of(resources: &Resources, kind: GeneratedKind, about: &NodeId) -> Result<Option<Input>> {
+    Ok(match (kind, about) {
+        (GeneratedKind::Classification, NodeId::Commit { project, sha }) => {
+            commit_input(resources, project, sha)?.map(Input::Commit)
         }
-        for project in &request.projects {
-            if !known.contains(project) {
-                return Err(crate::sync::unknown_project(project, &known));
-            }
-        }
-        Ok(request.projects.iter().cloned().collect())
+        (GeneratedKind::DesignNotes, NodeId::Thread(thread)) => thread_input(resources, thread)?.map(Input::Thread),
+        _ => None,
+    })
+}
+
+async fn projects_to_enrich(resources: &Resources, request: &EnrichRequest) -> Result<BTreeSet<String>> {
+    let known = known_projects(resources).await?;
+    if request.projects.is_empty() {
+        return Ok(known);
     }
+    for project in &request.projects {
+        if !known.contains(project) {
+            return Err(crate::sync::unknown_project(project, &known));
+        }
+    }
+    Ok(request.projects.iter().cloned().collect())
 }
 
 /// What a model is told of its last answer.

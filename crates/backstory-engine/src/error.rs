@@ -19,6 +19,7 @@ use crate::provider::ProviderError;
 
 /// Kind of a failure; the binary's table maps each to an exit code, an HTTP status and a GraphQL code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorKind {
     /// The request itself is wrong.
@@ -37,6 +38,8 @@ pub enum ErrorKind {
     Timeout,
     /// There is too much to do at the moment.
     Busy,
+    /// This server does other things.
+    Unavailable,
     /// The machine lacks room, file descriptors or memory.
     Lacking,
     /// The stores were written by a newer program.
@@ -60,6 +63,7 @@ pub fn message(text: &str) -> String {
 
 /// A failure: what it concerns, what is wrong and what to do, in one sentence or two.
 #[derive(Clone, Debug, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{message}")]
 pub struct Error {
     /// What sort of failure.

@@ -24,12 +24,17 @@ use serde::{Deserialize, Serialize};
 pub use self::pairs::PairRequest;
 use self::ranked::Found;
 use crate::{
-    Engine,
-    ask::AskRequest,
+    ask::{AskRequest, ask},
     error::{Error, Result},
+    read::index_coverage,
+    resources::Resources,
     search::{MAX_LIMIT, Mode},
+    sync::known_projects,
     use_case::{UseCase, Weight},
 };
+use linked::retrieve_by_links;
+use ranked::retrieve_by_search;
+use sources::{find_sources, missing_sources};
 
 /// Most questions that are asked at once.
 pub const MAX_ASKED: usize = 20;
@@ -40,6 +45,7 @@ pub const MAX_DEPTH: usize = MAX_LIMIT;
 
 /// What to ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EvaluationRequest {
     /// Full path of the project that the questions are about; may be absent where there is only one.
     pub project: Option<String>,
@@ -53,6 +59,7 @@ pub struct EvaluationRequest {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Full path of the project.
     pub project: String,
@@ -66,6 +73,7 @@ pub struct Evaluation {
 
 /// What was found for a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluated {
     /// Expected sources that are not in the index: nothing can find them.
     pub unknown: Vec<String>,
@@ -80,89 +88,85 @@ impl UseCase for EvaluationRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Evaluation;
 
-    async fn run(self, engine: &Engine) -> Result<Evaluation> {
-        engine.evaluate(self).await
+    async fn run(self, resources: &Resources) -> Result<Evaluation> {
+        evaluate(resources, self).await
     }
 }
 
-impl Engine {
-    /// Asks questions and sees where their expected sources stand.
-    ///
-    /// # Errors
-    /// A question or the project is wrong, or a store failed.
-    pub async fn evaluate(&self, request: EvaluationRequest) -> Result<Evaluation> {
-        check(&request)?;
-        let project = self.project_of_questions(request.project.as_deref()).await?;
-        let mut warnings = BTreeSet::new();
-        let mut questions = Vec::with_capacity(request.questions.len());
-        for question in &request.questions {
-            let sources = self.sources(&project, question).await?;
-            let mut legs = BTreeMap::new();
-            for &leg in &request.legs {
-                let started = Instant::now();
-                let mut found = self.leg(&project, question, leg, request.depth, &mut warnings).await?;
-                let took_ms = started.elapsed().as_secs_f64() * 1000.0;
-                found.truncate(request.depth);
-                legs.insert(leg, answer(found, &sources, took_ms));
-            }
-            let refused = self.refuses(&project, &question.question).await?;
-            let unknown = self.unknown(&question.gold, sources).await?;
-            questions.push(Evaluated { unknown, refused, legs });
+/// Asks questions and sees where their expected sources stand.
+///
+/// # Errors
+/// A question or the project is wrong, or a store failed.
+pub(crate) async fn evaluate(resources: &Resources, request: EvaluationRequest) -> Result<Evaluation> {
+    check(&request)?;
+    let project = project_of_questions(resources, request.project.as_deref()).await?;
+    let mut warnings = BTreeSet::new();
+    let mut questions = Vec::with_capacity(request.questions.len());
+    for question in &request.questions {
+        let sources = find_sources(resources, &project, question).await?;
+        let mut legs = BTreeMap::new();
+        for &leg in &request.legs {
+            let started = Instant::now();
+            let mut found = run_retriever(resources, &project, question, leg, request.depth, &mut warnings).await?;
+            let took_ms = started.elapsed().as_secs_f64() * 1000.0;
+            found.truncate(request.depth);
+            legs.insert(leg, answer(found, &sources, took_ms));
         }
-        let index = self.index_state();
-        Ok(Evaluation { project, index, warnings: warnings.into_iter().collect(), questions })
+        let refused = refuses(resources, &project, &question.question).await?;
+        let unknown = missing_sources(resources, &question.gold, sources).await?;
+        questions.push(Evaluated { unknown, refused, legs });
     }
+    let index = index_state(resources);
+    Ok(Evaluation { project, index, warnings: warnings.into_iter().collect(), questions })
+}
 
-    async fn leg(
-        &self,
-        project: &str,
-        question: &Question,
-        leg: Retriever,
-        depth: usize,
-        warnings: &mut BTreeSet<String>,
-    ) -> Result<Vec<Found>> {
-        let mode = match leg {
-            Retriever::Graph => return self.linked(project, question, warnings).await,
-            Retriever::Fused => (Mode::Hybrid, None),
-            Retriever::Lexical => (Mode::Lexical, None),
-            Retriever::Rrf => (Mode::Hybrid, Some(Profile::Rrf)),
-            Retriever::Semantic => (Mode::Semantic, None),
-        };
-        self.ranked(project, &question.question, mode, depth, warnings).await
-    }
+async fn run_retriever(
+    resources: &Resources,
+    project: &str,
+    question: &Question,
+    leg: Retriever,
+    depth: usize,
+    warnings: &mut BTreeSet<String>,
+) -> Result<Vec<Found>> {
+    let mode = match leg {
+        Retriever::Graph => return retrieve_by_links(resources, project, question, warnings).await,
+        Retriever::Fused => (Mode::Hybrid, None),
+        Retriever::Lexical => (Mode::Lexical, None),
+        Retriever::Rrf => (Mode::Hybrid, Some(Profile::Rrf)),
+        Retriever::Semantic => (Mode::Semantic, None),
+    };
+    retrieve_by_search(resources, project, &question.question, mode, depth, warnings).await
+}
 
-    /// Whether it is refused to answer a question.
-    async fn refuses(&self, project: &str, question: &str) -> Result<bool> {
-        let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-        let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
-        Ok(!self.ask(request).await?.answered)
-    }
+/// Whether it is refused to answer a question.
+async fn refuses(resources: &Resources, project: &str, question: &str) -> Result<bool> {
+    let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+    let request = AskRequest { question: question.to_owned(), filter, ..AskRequest::default() };
+    Ok(!ask(resources, request).await?.answered)
+}
 
-    /// The project that is named, or the only one.
-    pub(crate) async fn project_of_questions(&self, named: Option<&str>) -> Result<String> {
-        let known = self.known_projects().await?;
-        let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        match named {
-            Some(named) if known.contains(named) => Ok(named.to_owned()),
-            Some(named) => Err(Error::invalid(format!("{} is not known; known projects: {}", echo(named), all()))),
-            None if known.len() == 1 => Ok(all()),
-            None if known.is_empty() => {
-                Err(Error::invalid("there is no project to ask about; configure one, or 'backstory add' a repository"))
-            }
-            None => {
-                Err(Error::invalid(format!("the questions name no project; say which one they are about: {}", all())))
-            }
+/// The project that is named, or the only one.
+pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&str>) -> Result<String> {
+    let known = known_projects(resources).await?;
+    let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    match named {
+        Some(named) if known.contains(named) => Ok(named.to_owned()),
+        Some(named) => Err(Error::invalid(format!("{} is not known; known projects: {}", echo(named), all()))),
+        None if known.len() == 1 => Ok(all()),
+        None if known.is_empty() => {
+            Err(Error::invalid("there is no project to ask about; configure one, or 'backstory add' a repository"))
         }
+        None => Err(Error::invalid(format!("the questions name no project; say which one they are about: {}", all()))),
     }
+}
 
-    fn index_state(&self) -> IndexState {
-        let coverage = self.coverage();
-        IndexState {
-            documents: coverage.documents,
-            embedded: coverage.embedded,
-            model: self.embedder().model().to_owned(),
-            ranking: self.settings().ranking.to_string(),
-        }
+fn index_state(resources: &Resources) -> IndexState {
+    let coverage = index_coverage(resources);
+    IndexState {
+        documents: coverage.documents,
+        embedded: coverage.embedded,
+        model: resources.embedder().model().to_owned(),
+        ranking: resources.settings().ranking.to_string(),
     }
 }
 

@@ -1,5 +1,8 @@
 //! The use cases of backstory: sync, projection, embedding, search, checks. Nothing here knows HTTP serving, GraphQL
 //! or a terminal.
+//!
+//! [`Engine`] only delegates. A use case is a request type whose [`run`](use_case::UseCase::run) takes the
+//! [`Resources`], and free functions that it imports.
 
 pub mod ask;
 pub mod backup;
@@ -17,13 +20,16 @@ pub mod forget;
 mod links;
 pub mod llm;
 mod mend;
+mod open;
 mod project;
 pub mod provider;
 pub mod quarantine;
 pub mod read;
 mod rebuild;
+mod records;
 pub mod repository;
 pub mod rerank;
+pub mod resources;
 pub mod search;
 pub mod settings;
 pub mod show;
@@ -35,37 +41,33 @@ pub mod task;
 pub mod tokens;
 pub mod trace;
 pub mod use_case;
+pub mod use_cases;
 pub mod vitals;
 pub mod worker;
 
 use std::{
-    collections::HashMap,
-    io,
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
-    time::Duration,
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
 };
 
 use backstory_model::{
-    entity::{Item, ItemKind},
-    id::{NodeId, ThreadId},
-    reference::Forge,
-    repository::{self as records, Repository, RepositoryRecord},
+    code::Lines,
+    commit::Sha,
+    edge::Edge,
+    entity::{Discussion, Item, ItemKind, Person, Project},
+    id::{NodeId, ThreadId, ThreadKind},
+    lineage::Lineage,
+    pack::{ContextPack, chunk::ChunkRef},
     sight::Visibility,
 };
-use backstory_sources::{
-    forge::{self, Origin},
-    git::{Git, objects::Objects},
-    redact::Redactor,
-};
 use backstory_store::{
-    generations::Generations,
-    graph::{Cancel, Graph, GraphError, Row, Value, queries::Query},
-    index::{Index, IndexError, ModelTag, Vectors},
-    ledger::{Ledger, LedgerError, StoredItem},
+    graph::{AdjacentEdge, Direction, InferredLink},
+    ledger::{Chat, Job, JobStatus},
 };
-use jiff::Timestamp;
-use parking_lot::{Mutex, RwLock};
+use futures::future::BoxFuture;
+use reqwest::header::HeaderMap;
+use tokio::sync::watch;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
@@ -75,63 +77,30 @@ pub use links::MeasureLinks;
 pub use rebuild::{Projection, RebuildRequest};
 pub use sync::{Part, Scope, SyncRequest};
 
-use backup::RESTORED;
+use ask::StatementSender;
+use chat::{Message, SendMessage};
+use context::{ContextRequest, Proof};
 use embed::Embedder;
-use error::{Error, ErrorKind, Result};
-use llm::ChatModel;
-use rerank::Reranker;
-use settings::Settings;
-use task::{Reporter, Task, Tasks};
-
-/// The directories of graph and index, in the data directory.
-const PROJECTIONS: [&str; 2] = ["graph", "index"];
-/// The ledger's file, there too.
-const LEDGER: &str = "ledger.sqlite";
-/// Longest time a query of the graph may take.
-const QUERY_TIME: Duration = Duration::from_secs(10);
+use enrich::{CommitClassification, ThreadNotes};
+use error::Result;
+use read::{PageCursor, ThreadFilter, ThreadPage};
+use resources::Resources;
+use search::{SearchRequest, SearchResponse};
+use settings::{ForgeKind, Settings};
+use snapshot::State;
+use summary::Summary;
+use task::Task;
+use use_case::UseCase;
+use vitals::StoreMetrics;
+use worker::Received;
 
 /// The stores of a data directory and the use cases over them, as somebody [sees](Engine::seeing) them. Cheap to clone.
 ///
-/// One process at a time may open a data directory; the caller sees to that.
+/// One process at a time may open a data directory; the caller sees to that. All errors are those of the use case.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Visibility);
+pub struct Engine(Resources);
 
-struct Inner {
-    settings: Settings,
-    ledger: Ledger,
-    /// The same without what is confidential.
-    open_ledger: Ledger,
-    graphs: Generations,
-    graph: RwLock<Graph>,
-    indexes: Generations,
-    index: RwLock<Index>,
-    embedder: Embedder,
-    chat_model: Option<ChatModel>,
-    reranker: Option<Reranker>,
-    tasks: Tasks,
-    work: worker::Work,
-    /// Projections apply changes one after the other.
-    projecting: tokio::sync::Mutex<()>,
-    origins: Mutex<HashMap<String, Arc<Origin>>>,
-    /// What the ledger knows of repositories, by project.
-    repositories: Mutex<HashMap<String, Arc<Repository>>>,
-    /// Clones that are open, by project.
-    objects: Mutex<HashMap<String, Arc<Objects>>>,
-    git: OnceLock<Git>,
-    /// Repositories are read one after the other: one that was stopped ends at its next write.
-    reading: Mutex<()>,
-    /// The project whose repository is being read.
-    indexing: Mutex<Option<String>>,
-    /// Discussions that traces have read.
-    remembered: Mutex<trace::Remembered>,
-    /// Who is named where, while anything is confidential.
-    named: Mutex<confidential::Named>,
-    mended: mend::RepairLog,
-    data_dir: PathBuf,
-    /// What happened while the stores were opened, for people.
-    notices: Mutex<Vec<String>>,
-}
-
+#[allow(clippy::missing_errors_doc, reason = "the functions that do the work say when they fail")]
 impl Engine {
     /// Opens the stores of a data directory, creates them if they are absent, makes a damaged projection anew, and
     /// applies to the projections what the ledger has more. That something which follows from the ledger cannot be made is
@@ -140,413 +109,243 @@ impl Engine {
     /// # Errors
     /// The ledger cannot be opened, or a store was written by a newer program.
     pub async fn open(data_dir: &Path, settings: Settings) -> Result<Self> {
-        let embedder = Embedder::open(settings.embedding.clone()).await?;
-        let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
-        let reranker = settings.rerank.clone().map(Reranker::open).transpose()?;
-        let directory = data_dir.to_owned();
-        let (ledger, graphs, graph, indexes, mut notices) =
-            tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
-        for unfinished in ledger.unfinished_erasures()? {
-            notices.push(format!(
-                "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
-                 forgets it too"
-            ));
-        }
-        let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
-        let restored = data_dir.join(RESTORED);
-        let newest = if restored.exists() { None } else { Some(ledger.last_seq()?) };
-        let (index, known) = open_index(&indexes, tag, newest, &mut notices).await?;
-        if restored.exists() {
-            std::fs::remove_file(&restored)
-                .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
-        }
-        if let Some(old) = index.model_changed() {
-            notices.push(format!(
-                "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
-                 embed' does it at once), until then text search finds them",
-                old.name,
-                embedder.model()
-            ));
-        }
-        let inner = Inner {
-            settings,
-            open_ledger: ledger.seeing(Visibility::Open),
-            ledger,
-            graphs,
-            graph: RwLock::new(graph),
-            indexes,
-            index: RwLock::new(index),
-            embedder,
-            chat_model,
-            reranker,
-            tasks: Tasks::default(),
-            work: worker::Work::default(),
-            projecting: tokio::sync::Mutex::new(()),
-            origins: Mutex::default(),
-            repositories: Mutex::default(),
-            objects: Mutex::default(),
-            git: OnceLock::new(),
-            reading: Mutex::default(),
-            indexing: Mutex::default(),
-            remembered: Mutex::default(),
-            named: Mutex::default(),
-            mended: mend::RepairLog::default(),
-            data_dir: data_dir.to_owned(),
-            notices: Mutex::new(notices),
-        };
-        let engine = Self(Arc::new(inner), Visibility::Confidential);
-        engine.refresh_derived(known).await;
-        Ok(engine)
+        open::open_resources(data_dir, settings).await.map(Self)
     }
 
-    /// Makes what follows from the ledger; what cannot be made is told.
-    async fn refresh_derived(&self, known: Option<Vectors>) {
-        let stale = self.with_ledger(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
-        if let Ok(runs @ 1..) = stale {
-            tracing::info!(runs, "marked runs of an ended process as failed");
-        }
-        self.notice_failure("runs of an ended process cannot be marked as failed", stale);
-        self.notice_failure("the graph or the index is behind the ledger", self.catch_up(None).await);
-        self.notice_failure("not all stored items were looked at", self.recheck_stored().await);
-        if let Some(known) = known {
-            let reuse = async {
-                self.embed_pending(None, Some(&known), &Reporter::silent()).await?;
-                self.index().optimize().await?;
-                Ok::<_, Error>(())
-            };
-            self.notice_failure("vectors of the former index are not used again", reuse.await);
-        }
-        self.notice_failure("links that nobody stated are not up to date", self.refresh_links().await);
-        self.notice_failure("what language models wrote is not all in the graph", self.refresh_written().await);
-        // A process that ended early may have left a state that is on no record.
-        let recorded = self.record_snapshot(Duration::ZERO, None).await;
-        self.notice_failure("the state of the index is on no record", recorded);
+    /// Answers a request.
+    // Boxed, since the types of the futures inside are too deep for compilers of callers.
+    pub fn answer<U: UseCase>(&self, request: U) -> BoxFuture<'_, Result<U::Answer>> {
+        Box::pin(request.run(&self.0))
     }
 
-    fn notice_failure<T>(&self, what: &str, result: Result<T>) {
-        if let Err(error) = result {
-            tracing::warn!(%error, "{what}");
-            self.notice(format!("{what}: {error}"));
-        }
-    }
-
-    fn notice(&self, notice: String) {
-        self.0.notices.lock().push(notice);
-    }
-
-    pub(crate) fn model_tag(&self) -> ModelTag {
-        ModelTag { name: self.embedder().model().to_owned(), dimension: self.embedder().dimension() }
-    }
-
-    /// What happened while the stores were opened, for people.
-    pub fn notices(&self) -> Vec<String> {
-        let mut notices = self.0.notices.lock().clone();
-        notices.extend(self.mended());
-        notices
+    /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
+    #[must_use]
+    pub fn seeing(&self, sight: Visibility) -> Self {
+        Self(self.0.seeing(sight))
     }
 
     /// The settings it was opened with.
     pub fn settings(&self) -> &Settings {
-        &self.0.settings
+        self.0.settings()
     }
 
     /// The embedder.
     pub fn embedder(&self) -> &Embedder {
-        &self.0.embedder
+        self.0.embedder()
     }
 
-    /// The language model, if one is configured.
-    pub fn chat_model(&self) -> Option<&ChatModel> {
-        self.0.chat_model.as_ref()
+    /// What happened while the stores were opened and what was repaired since, for people.
+    pub fn notices(&self) -> Vec<String> {
+        mend::notices(&self.0)
     }
 
-    /// What replaces the secrets in whatever is stored or shown.
-    pub(crate) fn redactor(&self) -> &Redactor {
-        &self.0.settings.redactor
+    /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
+    pub fn repairs(&self) -> Vec<String> {
+        mend::repairs(&self.0)
     }
 
-    /// A name as it is kept: without the secrets in it, and so alike wherever it stands.
-    pub(crate) fn redact_name(&self, name: &str) -> String {
-        self.redactor().redact(name).0.into_owned()
+    /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
+    pub async fn repair(&self) -> Result<()> {
+        mend::repair(&self.0).await
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
-        match self.sight() {
-            Visibility::Open => &self.0.open_ledger,
-            Visibility::Confidential => &self.0.ledger,
-        }
+    /// Makes projections anew in the background if they proved damaged.
+    pub fn repair_in_background(&self) {
+        mend::repair_in_background(&self.0);
     }
 
-    pub(crate) fn graph(&self) -> Graph {
-        self.0.graph.read().seeing(self.sight())
-    }
-
-    pub(crate) fn index(&self) -> Index {
-        self.0.index.read().seeing(self.sight())
-    }
-
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.0.tasks
-    }
-
-    /// A task by its number.
-    pub fn task(&self, id: u64) -> Option<Task> {
-        self.0.tasks.get(id).map(|task| task.borrow().clone())
+    /// Returns measurements of the stores.
+    pub async fn store_metrics(&self) -> Result<StoreMetrics> {
+        vitals::store_metrics(&self.0).await
     }
 
     /// Follows a task: the receiver sees every change of it.
-    pub fn watch_task(&self, id: u64) -> Option<tokio::sync::watch::Receiver<Task>> {
-        self.0.tasks.get(id)
+    pub fn watch_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
+        self.0.tasks().get(id)
     }
 
-    /// All remembered tasks, newest first.
-    pub fn all_tasks(&self) -> Vec<Task> {
-        self.0.tasks.list()
+    /// Does jobs as they become due, until `stop` is true.
+    pub async fn run_worker(&self, stop: watch::Receiver<bool>) -> Result<()> {
+        worker::run_worker(&self.0, stop).await
     }
 
-    pub(crate) async fn blocking<T: Send + 'static>(
+    /// Says by its headers whether a webhook is expected, before its body is read.
+    pub fn expects_webhook(&self, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
+        worker::expects_webhook(&self.0, kind, headers)
+    }
+
+    /// Records a webhook and queues what must be done about it.
+    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
+        worker::receive_webhook(&self.0, kind, headers, body).await
+    }
+
+    /// Finds a job by its number.
+    pub async fn find_job(&self, id: i64) -> Result<Job> {
+        worker::queue::find_job(&self.0, id).await
+    }
+
+    /// Lists at most `limit` jobs, newest first, those before a number and of one status if these are given.
+    pub async fn list_jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
+        worker::queue::list_jobs(&self.0, status, before, limit).await
+    }
+
+    /// Returns the task that does a job now, if it reads a whole project.
+    pub fn task_of_job(&self, id: i64) -> Option<Task> {
+        worker::queue::task_of_job(&self.0, id)
+    }
+
+    /// Searches; unlike a [`SearchRequest`] that is [answered](Self::answer), with whole documents.
+    pub async fn search_documents(&self, request: SearchRequest) -> Result<SearchResponse> {
+        search::search_documents(&self.0, request).await
+    }
+
+    /// Builds a context pack. The same request on the same state of the index gives the same bytes.
+    pub async fn build_pack(&self, request: ContextRequest) -> Result<ContextPack> {
+        Box::pin(context::build_pack(&self.0, request)).await
+    }
+
+    /// Reads again what a chunk of a pack says and compares hashes.
+    pub async fn verify_chunk(&self, chunk: &ChunkRef) -> Result<Proof> {
+        context::prove::verify_chunk(&self.0, chunk).await
+    }
+
+    /// Returns what the index holds.
+    pub async fn load_state(&self) -> Result<State> {
+        snapshot::load_state(&self.0).await
+    }
+
+    /// Finds a conversation by its number.
+    pub async fn find_chat(&self, id: i64) -> Result<Option<Chat>> {
+        chat::find_chat(&self.0, id).await
+    }
+
+    /// Lists the messages of a conversation in order, those after number `after`, at most `limit`.
+    pub async fn list_messages(&self, chat: i64, after: u64, limit: usize) -> Result<Vec<Message>> {
+        chat::list_messages(&self.0, chat, after, limit).await
+    }
+
+    /// Asks a question in a conversation and keeps it with its answer. Statements are sent as they are found.
+    pub async fn send_message(&self, request: SendMessage, telling: Option<StatementSender>) -> Result<Message> {
+        chat::send_message(&self.0, request, telling).await
+    }
+
+    /// Returns the commit at which a file is blamed, and where all its lines come from.
+    pub async fn blame_file(
         &self,
-        step: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        tokio::task::spawn_blocking(step).await?
+        project: Option<&str>,
+        path: &str,
+        rev: Option<&str>,
+    ) -> Result<(Sha, Arc<Lineage>)> {
+        code::blame_file(&self.0, project, path, rev).await
     }
 
-    pub(crate) async fn with_ledger<T: Send + 'static>(
+    /// Returns lines of a file's content, joined with line feeds, without the secrets in them.
+    pub async fn read_lines(&self, project: &str, blob: Sha, lines: Lines) -> Result<String> {
+        repository::read_lines(&self.0, project, blob, lines).await
+    }
+
+    /// Says what is wrong with the clones of repositories, by project; `None` for one that can be read.
+    pub async fn check_clones(&self) -> Result<Vec<(String, Option<String>)>> {
+        repository::check_clones(&self.0).await
+    }
+
+    /// Returns the type of a commit that a language model chose.
+    pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<CommitClassification>> {
+        enrich::kept::classification_by_model(&self.0, commit).await
+    }
+
+    /// Returns the design notes that a language model wrote of an issue or merge request.
+    pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<ThreadNotes>> {
+        enrich::kept::notes_by_model(&self.0, id).await
+    }
+
+    /// Returns the summary that a language model wrote of an issue or merge request.
+    pub async fn find_summary(&self, id: ThreadId) -> Result<Option<Summary>> {
+        summary::find_summary(&self.0, id).await
+    }
+
+    /// Returns the number of the newest change in the ledger.
+    pub async fn last_change(&self) -> Result<u64> {
+        read::last_change(&self.0).await
+    }
+
+    /// Lists the projects, by path.
+    pub async fn list_projects(&self) -> Result<Vec<Project>> {
+        read::list_projects(&self.0).await
+    }
+
+    /// Resolves abbreviated ids of commits, and the kind of a thread where issues and merge requests share their numbers.
+    pub async fn resolve_id(&self, id: NodeId) -> Result<NodeId> {
+        read::resolve_id(&self.0, id).await
+    }
+
+    /// Loads the items that nodes are. Notes are found through their discussion.
+    pub async fn load_items(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
+        read::load_items(&self.0, ids).await
+    }
+
+    /// Loads the discussions of issues or merge requests that hold notes of people, oldest first.
+    pub async fn load_discussions(&self, threads: Vec<ThreadId>) -> Result<BTreeMap<ThreadId, Vec<Discussion>>> {
+        read::load_discussions(&self.0, threads).await
+    }
+
+    /// Lists a page of issues or merge requests, newest change first.
+    pub async fn list_thread_ids(
         &self,
-        step: impl FnOnce(&Ledger) -> std::result::Result<T, LedgerError> + Send + 'static,
-    ) -> Result<T> {
-        let ledger = self.ledger().clone();
-        self.blocking(move || Ok(step(&ledger)?)).await
+        kind: ThreadKind,
+        filter: &ThreadFilter,
+        after: Option<PageCursor>,
+        limit: usize,
+    ) -> Result<ThreadPage> {
+        read::list_thread_ids(&self.0, kind, filter, after, limit).await
     }
 
-    /// Answers a query of the graph within [`QUERY_TIME`].
-    pub(crate) async fn graph_query(&self, query: Query, bind: Vec<(&'static str, Value)>) -> Result<Vec<Row>> {
-        let graph = self.graph();
-        let cancel = Cancel::default();
-        let handle = {
-            let cancel = cancel.clone();
-            tokio::task::spawn_blocking(move || graph.select(query, bind, &cancel))
-        };
-        match tokio::time::timeout(QUERY_TIME, handle).await {
-            Ok(rows) => Ok(rows??),
-            Err(_) => {
-                cancel.cancel();
-                Err(Error::new(
-                    ErrorKind::Timeout,
-                    format!("{} took longer than {} s; narrow it down", query.file, QUERY_TIME.as_secs()),
-                ))
-            }
-        }
+    /// Counts the issues or merge requests that meet conditions.
+    pub async fn count_threads(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
+        read::count_threads(&self.0, kind, filter).await
     }
 
-    /// Reads a stored payload.
-    pub(crate) fn parse(&self, stored: &StoredItem) -> Result<Item> {
-        let name = || format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
-        let payload = stored.payload.as_deref().ok_or_else(|| Error::internal(format!("{} is gone", name())))?;
-        if stored.kind == ItemKind::Identity || stored.kind.is_of_repository() {
-            return self.parse_record(stored, payload);
-        }
-        let json = serde_json::from_slice(payload)
-            .map_err(|error| Error::internal(format!("the payload of {} is not JSON: {error}", name())))?;
-        let origin = self.origin(&stored.project)?;
-        let mut item = forge::parse(stored.kind, &origin, &stored.key, &json)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        if stored.confidential {
-            item.set_confidential();
-        }
-        self.remove_hidden_references(&mut item)?;
-        Ok(item)
+    /// Names what is nearest to an author or label of a filter that nothing has.
+    pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
+        search::names::absent_names(&self.0, filter).await
     }
 
-    fn parse_record(&self, stored: &StoredItem, payload: &[u8]) -> Result<Item> {
-        let unreadable = |error: serde_json::Error| {
-            let name = format!("{} {} {}", stored.project, stored.kind.as_str(), stored.key);
-            Error::internal(format!("{name} cannot be read: {error}"))
-        };
-        if stored.kind == ItemKind::Identity {
-            return Ok(Item::Identity(serde_json::from_slice(payload).map_err(unreadable)?));
-        }
-        let record = records::parse(stored.kind, &stored.key, payload).map_err(unreadable)?;
-        let repository = match &record {
-            records::Record::Repository(repository) => Arc::new(repository.clone()),
-            _ => self.repository_record(&stored.project)?.ok_or_else(|| {
-                Error::internal(format!("the ledger has items of {} but not the repository itself", stored.project))
-            })?,
-        };
-        Ok(Item::Repository(RepositoryRecord { project: stored.project.clone(), repository, record }))
+    /// Loads the edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
+    pub async fn load_edges(
+        &self,
+        ids: Vec<NodeId>,
+        direction: Direction,
+        only: Option<Edge>,
+    ) -> Result<Vec<Vec<AdjacentEdge>>> {
+        read::load_edges(&self.0, ids, direction, only).await
     }
 
-    /// What the items of a project are relative to; people have none.
-    pub(crate) fn origin(&self, project: &str) -> Result<Arc<Origin>> {
-        let mut origins = self.0.origins.lock();
-        if let Some(origin) = origins.get(project) {
-            return Ok(origin.clone());
-        }
-        let found = if project.is_empty() {
-            Origin { forge: Forge::GitLab, project: String::new(), forge_url: String::new() }
-        } else {
-            self.find_origin(project)?.ok_or_else(|| {
-                Error::internal(format!(
-                    "the ledger has items of {project} but nothing that tells of the project itself; 'backstory sync' \
-                     reads it again"
-                ))
-            })?
-        };
-        let origin = Arc::new(found);
-        origins.insert(project.to_owned(), origin.clone());
-        Ok(origin)
+    /// Loads the inferred links at nodes, in the order of the nodes.
+    pub async fn inferred_links(&self, ids: Vec<NodeId>) -> Result<Vec<Vec<InferredLink>>> {
+        links::inferred_links(&self.0, ids).await
     }
 
-    /// By what its forge says of the project; if that cannot be read, by where it is read from.
-    fn find_origin(&self, project: &str) -> Result<Option<Origin>> {
-        let stored = self.ledger().item(project, ItemKind::Project, "project")?;
-        let said = stored.and_then(|item| forge::origin_of_project(&serde_json::from_slice(&item.payload?).ok()?));
-        if let Some(origin) = said.filter(|origin| origin.project == project) {
-            return Ok(Some(origin));
-        }
-        let of = |forge: Forge, forge_url: String| Origin { forge, project: project.to_owned(), forge_url };
-        let configured =
-            self.settings().forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
-        if let Some(forge) = configured {
-            return Ok(Some(of(forge.kind, forge.web_url())));
-        }
-        let added = self.ledger().repository(project)?.and_then(|entry| entry.forge);
-        Ok(added.and_then(|forge| Some(of(forge.kind, forge::web_url(forge.kind, &forge.base_url.parse().ok()?)))))
+    /// Returns those of the nodes that the graph knows what they are; others are only referred to.
+    pub async fn existing_nodes(&self, ids: Vec<NodeId>) -> Result<BTreeSet<NodeId>> {
+        read::existing_nodes(&self.0, ids).await
     }
 
-    /// Whose syntax what people write of a project follows, and the address of that forge, empty if it has none.
-    pub(crate) fn reference_syntax(&self, project: &str) -> Result<(Forge, String)> {
-        if self.ledger().item(project, ItemKind::Project, "project")?.is_some()
-            && let Ok(origin) = self.origin(project)
-        {
-            return Ok((origin.forge, origin.forge_url.clone()));
-        }
-        let known = self.repository_record(project)?;
-        Ok(known.map_or((Forge::GitLab, String::new()), |known| (known.forge, known.forge_url.clone())))
+    /// Finds a person by user name.
+    pub async fn find_person(&self, username: &str) -> Result<Option<Person>> {
+        read::find_person(&self.0, username).await
     }
 
-    /// The node that is meant: where issues and merge requests share their numbers, the one that there is.
-    pub(crate) fn settled(&self, id: NodeId) -> Result<NodeId> {
-        let (NodeId::Thread(thread) | NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. }) = &id else {
-            return Ok(id);
-        };
-        let there = |thread: &ThreadId| self.ledger().item(&thread.project, thread.kind.into(), &thread.short());
-        let is_meant = !self.reference_syntax(&thread.project)?.0.shares_numbers()
-            || there(thread)?.is_some_and(|item| item.payload.is_some())
-            || there(&thread.twin())?.is_none_or(|item| item.payload.is_none());
-        Ok(if is_meant { id } else { id.with_other_thread_kind() })
+    /// Lists everybody, by user name.
+    pub async fn list_people(&self) -> Result<Vec<Person>> {
+        read::list_people(&self.0).await
     }
 
-    /// The project may have moved to another address.
-    pub(crate) fn clear_origin_cache(&self) {
-        self.0.origins.lock().clear();
+    /// Loads the items of a kind that each of the projects has.
+    pub async fn project_parts(
+        &self,
+        kind: ItemKind,
+        projects: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Vec<Item>>> {
+        read::project_parts(&self.0, kind, projects).await
     }
-}
-
-/// What is said of a projection that has changes which the ledger has not.
-const PROJECTION_AHEAD: &str =
-    "has more than the ledger, which must have been replaced by an older one, and is made anew from it";
-
-type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
-
-fn open_stores(directory: &Path) -> Result<Opened> {
-    let mut notices = Vec::new();
-    let path = directory.join(LEDGER);
-    let restored = directory.join(RESTORED).exists();
-    let has_projections = PROJECTIONS.iter().any(|name| directory.join(name).is_dir());
-    let unreadable = |error: io::Error| Error::internal(format!("{} cannot be read: {error}", path.display()));
-    if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
-        return Err(empty_ledger(directory));
-    }
-    let ledger = Ledger::open(&path)?;
-    let graphs = generations(directory.join(PROJECTIONS[0]))?;
-    let known = ledger.last_seq()?;
-    let opened = Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph)));
-    let (graph, because) = match opened {
-        Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
-        Ok((applied, graph)) if restored || applied > known => {
-            drop(graph);
-            (None, format!("the graph {PROJECTION_AHEAD}"))
-        }
-        Ok((_, graph)) => (Some(graph), String::new()),
-        Err(GraphError::Damaged(reason)) => {
-            (None, format!("the graph could not be opened and is made anew from the ledger: {reason}"))
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let graph = match graph {
-        Some(graph) => {
-            notices.extend(graph.read_only().map(|why| format!("nothing can be added now: {why}")));
-            graph
-        }
-        None => {
-            notices.push(because);
-            Graph::open(&fresh_generation(&graphs)?)?
-        }
-    };
-    let indexes = generations(directory.join(PROJECTIONS[1]))?;
-    Ok((ledger, graphs, graph, indexes, notices))
-}
-
-/// A ledger with nothing in it is no new one where projections hold what was read.
-fn empty_ledger(directory: &Path) -> Error {
-    let directory = directory.display();
-    Error::internal(format!(
-        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had; restore a backup \
-         with 'backstory restore', or remove {directory}/graph and {directory}/index and run 'backstory sync' to read \
-         everything again"
-    ))
-}
-
-fn generations(directory: PathBuf) -> Result<Generations> {
-    let name = directory.display().to_string();
-    let open = || {
-        let generations = Generations::open(directory)?;
-        generations.remove_others()?;
-        Ok::<_, std::io::Error>(generations)
-    };
-    open().map_err(|error| {
-        let error = Error::of_files(&format!("{name} cannot be used"), &error);
-        if error.kind == ErrorKind::Internal { Error { kind: ErrorKind::Configuration, ..error } } else { error }
-    })
-}
-
-/// Makes an empty generation current and returns its directory.
-fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
-    let fresh = || {
-        let fresh = generations.prepare()?;
-        generations.activate(&fresh)?;
-        Ok::<_, std::io::Error>(fresh)
-    };
-    fresh().map_err(|error| Error::of_files("a store cannot be made anew", &error))
-}
-
-/// The index; one that cannot be used, or has changes after the `newest`, or any if that is `None`, is replaced by an
-/// empty one, and what vectors it has are handed over.
-async fn open_index(
-    indexes: &Generations,
-    tag: ModelTag,
-    newest: Option<u64>,
-    notices: &mut Vec<String>,
-) -> Result<(Index, Option<Vectors>)> {
-    let old = indexes.current();
-    match Index::open(&old, tag.clone()).await {
-        Ok(index) => {
-            let applied = index.applied_seq().await?;
-            // An empty one is as good as new.
-            if applied == 0 || newest.is_some_and(|newest| applied <= newest) {
-                return Ok((index, None));
-            }
-            notices.push(format!("the index {PROJECTION_AHEAD}"));
-        }
-        Err(IndexError::Damaged { reason, .. }) => {
-            notices.push(format!("the index could not be opened and is made anew from the ledger: {reason}"));
-        }
-        Err(IndexError::Outdated { found, known, .. }) => {
-            notices.push(format!("the index has format {found} of an older backstory and is made anew in {known}"));
-        }
-        Err(error) => return Err(error.into()),
-    }
-    let known = Vectors::open(&old, &tag).await.ok().flatten();
-    Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
 }

@@ -6,7 +6,7 @@
 //! all are computed again when something has changed (the graph records from which state they were computed); only the
 //! difference is written.
 
-mod material;
+pub(crate) mod material;
 mod measured;
 
 use backstory_model::{
@@ -17,79 +17,78 @@ use backstory_store::graph::{Graph, InferredLink};
 
 pub use measured::MeasureLinks;
 
-use crate::{Engine, error::Result};
+use crate::{error::Result, mend::retry_after_repair, read::list_projects, resources::Resources};
+use material::load_link_inputs;
 
 /// Parts into which confidence is divided: more would pretend to know more.
 const HUNDREDTHS: f32 = 100.0;
 /// Version of how links are found: links that another version found are found anew.
 const VERSION: u32 = 1;
 
-impl Engine {
-    /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
-    pub(crate) async fn refresh_links(&self) -> Result<()> {
-        self.retry_after_repair(|| async {
-            let _one_at_a_time = self.0.projecting.lock().await;
-            let engine = self.with_full_visibility();
-            engine.refresh_links_of(engine.graph()).await
-        })
-        .await
-    }
+/// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
+pub(crate) async fn refresh_links(resources: &Resources) -> Result<()> {
+    retry_after_repair(resources, || async {
+        let _one_at_a_time = resources.shared.projecting.lock().await;
+        let resources = resources.with_full_visibility();
+        refresh_links_of(&resources, resources.graph()).await
+    })
+    .await
+}
 
-    /// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
-    pub(crate) async fn refresh_links_of(&self, graph: Graph) -> Result<()> {
-        let known = graph.clone();
-        let (applied, known_basis) =
-            self.blocking(move || Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
-        let basis = self.links_basis().await?;
-        // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
-        // flushed yet lay where files came in.
-        if applied == 0 || known_basis.as_ref() == Some(&basis) {
-            return Ok(());
+/// The same for a graph that is not read yet. Whoever calls keeps others from projecting.
+pub(crate) async fn refresh_links_of(resources: &Resources, graph: Graph) -> Result<()> {
+    let known = graph.clone();
+    let (applied, known_basis) =
+        resources.blocking(move |_| Ok((known.applied_seq()?, known.inferred_fingerprint()?))).await?;
+    let basis = links_basis(resources).await?;
+    // A graph is loaded in bulk before anything else is written to it: RocksDB has crashed when what it had not
+    // flushed yet lay where files came in.
+    if applied == 0 || known_basis.as_ref() == Some(&basis) {
+        return Ok(());
+    }
+    let started = std::time::Instant::now();
+    let links = infer_links(resources, &graph).await?;
+    let found = links.len();
+    let changed = resources.blocking(move |_| Ok(graph.replace_inferred(&links, &basis)?)).await?;
+    tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
+    Ok(())
+}
+
+/// What the links are found from. Documents of which kinds have vectors is told by their number: any other change
+/// of theirs is a change of the ledger.
+async fn links_basis(resources: &Resources) -> Result<String> {
+    let seq = resources.with_ledger(|ledger| ledger.last_seq()).await?;
+    let (least, embedded) = (resources.settings().links.confidence, resources.index().coverage().embedded);
+    Ok(format!("{VERSION} {least} {seq} {} {embedded}", resources.embedder().model()))
+}
+
+/// Finds the links of all projects, as they are to be told.
+pub(crate) async fn infer_links(resources: &Resources, graph: &Graph) -> Result<Vec<InferredLink>> {
+    let mut links = Vec::new();
+    for project in list_projects(resources).await? {
+        let material = load_link_inputs(resources, graph, &project.path).await?;
+        if material.issues.is_empty() {
+            continue;
         }
-        let started = std::time::Instant::now();
-        let links = self.infer_links(&graph).await?;
-        let found = links.len();
-        let changed = self.blocking(move || Ok(graph.replace_inferred(&links, &basis)?)).await?;
-        tracing::debug!(found, changed, took = ?started.elapsed(), "links that nobody stated");
-        Ok(())
+        let least = resources.settings().links.confidence;
+        let found = resources.blocking(move |_| {
+            let corpus = Corpus::new(material.issues, material.changes);
+            let stated = &material.stated;
+            let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
+            Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
+        });
+        links.extend(found.await?);
     }
+    Ok(links)
+}
 
-    /// What the links are found from. Documents of which kinds have vectors is told by their number: any other change
-    /// of theirs is a change of the ledger.
-    async fn links_basis(&self) -> Result<String> {
-        let seq = self.with_ledger(|ledger| ledger.last_seq()).await?;
-        let (least, embedded) = (self.settings().links.confidence, self.index().coverage().embedded);
-        Ok(format!("{VERSION} {least} {seq} {} {embedded}", self.embedder().model()))
-    }
-
-    /// Finds the links of all projects, as they are to be told.
-    pub(crate) async fn infer_links(&self, graph: &Graph) -> Result<Vec<InferredLink>> {
-        let mut links = Vec::new();
-        for project in self.projects().await? {
-            let material = self.load_link_inputs(graph, &project.path).await?;
-            if material.issues.is_empty() {
-                continue;
-            }
-            let least = self.settings().links.confidence;
-            let found = self.blocking(move || {
-                let corpus = Corpus::new(material.issues, material.changes);
-                let stated = &material.stated;
-                let unlinked = corpus.links(|change| !stated.is_linked(&change.id), least);
-                Ok(unlinked.map(|(change, link)| told(&change.id, &link)).collect::<Vec<_>>())
-            });
-            links.extend(found.await?);
-        }
-        Ok(links)
-    }
-
-    /// The links that nobody stated which start or end at nodes, in the order of the nodes.
-    ///
-    /// # Errors
-    /// The graph cannot be read.
-    pub async fn inferred_links(&self, ids: Vec<NodeId>) -> Result<Vec<Vec<InferredLink>>> {
-        let graph = self.graph();
-        self.blocking(move || ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
-    }
+/// The links that nobody stated which start or end at nodes, in the order of the nodes.
+///
+/// # Errors
+/// The graph cannot be read.
+pub(crate) async fn inferred_links(resources: &Resources, ids: Vec<NodeId>) -> Result<Vec<Vec<InferredLink>>> {
+    let graph = resources.graph();
+    resources.blocking(move |_| ids.iter().map(|id| Ok(graph.inferred(id)?)).collect()).await
 }
 
 fn told(change: &NodeId, link: &Link) -> InferredLink {

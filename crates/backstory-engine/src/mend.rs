@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::{
-    Engine,
     error::{Error, Result},
+    rebuild::{rebuild_graph, rebuild_index},
+    resources::Resources,
     task::Reporter,
 };
 
@@ -76,86 +77,91 @@ impl Times {
     }
 }
 
-impl Engine {
-    /// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
-    pub fn mended(&self) -> Vec<String> {
-        self.0.mended.notices.lock().clone()
-    }
+/// What happened while the stores were opened, and [repairs].
+pub(crate) fn notices(resources: &Resources) -> Vec<String> {
+    let mut notices = resources.shared.notices.lock().clone();
+    notices.extend(repairs(resources));
+    notices
+}
 
-    /// Whether a projection has proved damaged and was not made anew yet.
-    pub fn is_damaged(&self) -> bool {
-        self.graph().damage().is_some() || self.index().damage().is_some()
-    }
+/// What was made anew since the stores were opened, because it proved damaged: a sentence each time, for people.
+pub(crate) fn repairs(resources: &Resources) -> Vec<String> {
+    resources.shared.mended.notices.lock().clone()
+}
 
-    /// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
-    ///
-    /// # Errors
-    /// One was made anew twice within an hour, or cannot be.
-    pub async fn mend(&self) -> Result<()> {
-        if !self.is_damaged() {
-            return Ok(());
-        }
-        let engine = self.with_full_visibility();
-        // A task of its own goes on when whoever asked for it has no more time.
-        tokio::spawn(async move {
-            let mut last = engine.0.mended.last.lock().await;
-            match engine.mend_once(&mut last).await {
-                // The graph's links are found with the index, which may prove damaged then.
-                Err(error) if engine.index().damage().is_some() => {
-                    tracing::debug!(%error, "the other projection proved damaged too");
-                    engine.mend_once(&mut last).await
-                }
-                done => done,
-            }
-        })
-        .await?
-    }
+/// Whether a projection has proved damaged and was not made anew yet.
+pub(crate) fn is_damaged(resources: &Resources) -> bool {
+    resources.graph().damage().is_some() || resources.index().damage().is_some()
+}
 
-    async fn mend_once(&self, last: &mut Last) -> Result<()> {
-        let reason = self.index().damage().map(str::to_owned);
-        if let Some(reason) = reason {
-            last.index.make("index", &reason, self.rebuild_index(&Reporter::silent())).await?;
-            self.note_mended("index", &reason);
-        }
-        let reason = self.graph().damage().map(str::to_owned);
-        if let Some(reason) = reason {
-            last.graph.make("graph", &reason, self.rebuild_graph(&Reporter::silent())).await?;
-            self.note_mended("graph", &reason);
-        }
-        Ok(())
+/// Makes projections anew that proved damaged, and waits until that is done, whoever does it.
+///
+/// # Errors
+/// One was made anew twice within an hour, or cannot be.
+pub(crate) async fn repair(resources: &Resources) -> Result<()> {
+    if !is_damaged(resources) {
+        return Ok(());
     }
-
-    /// Makes projections anew in the background if they proved damaged.
-    pub fn repair_in_background(&self) {
-        if self.is_damaged() {
-            let engine = self.clone();
-            tokio::spawn(async move {
-                if let Err(error) = engine.mend().await {
-                    tracing::error!(%error, "a damaged projection was not made anew");
-                }
-            });
-        }
-    }
-
-    /// Does a step that reads or writes projections; if one of them proves damaged, makes it anew and does the step once
-    /// more. The step may be repeated at any time; whoever calls does not keep others from projecting.
-    pub(crate) async fn retry_after_repair<T, F>(&self, step: impl Fn() -> F) -> Result<T>
-    where
-        F: Future<Output = Result<T>>,
-    {
-        match Box::pin(step()).await {
-            Err(error) if self.is_damaged() => {
-                tracing::debug!(%error, "a projection proved damaged");
-                self.mend().await?;
-                Box::pin(step()).await
+    let resources = resources.with_full_visibility();
+    // A task of its own goes on when whoever asked for it has no more time.
+    tokio::spawn(async move {
+        let mut last = resources.shared.mended.last.lock().await;
+        match repair_once(&resources, &mut last).await {
+            // The graph's links are found with the index, which may prove damaged then.
+            Err(error) if resources.index().damage().is_some() => {
+                tracing::debug!(%error, "the other projection proved damaged too");
+                repair_once(&resources, &mut last).await
             }
             done => done,
         }
-    }
+    })
+    .await?
+}
 
-    fn note_mended(&self, name: &str, reason: &str) {
-        let notice = format!("the {name} was damaged and was made anew from the ledger: {reason}");
-        tracing::info!(notice, "mended");
-        self.0.mended.notices.lock().push(notice);
+async fn repair_once(resources: &Resources, last: &mut Last) -> Result<()> {
+    let reason = resources.index().damage().map(str::to_owned);
+    if let Some(reason) = reason {
+        last.index.make("index", &reason, rebuild_index(resources, &Reporter::silent())).await?;
+        note_repair(resources, "index", &reason);
     }
+    let reason = resources.graph().damage().map(str::to_owned);
+    if let Some(reason) = reason {
+        last.graph.make("graph", &reason, rebuild_graph(resources, &Reporter::silent())).await?;
+        note_repair(resources, "graph", &reason);
+    }
+    Ok(())
+}
+
+/// Makes projections anew in the background if they proved damaged.
+pub(crate) fn repair_in_background(resources: &Resources) {
+    if is_damaged(resources) {
+        let resources = resources.clone();
+        tokio::spawn(async move {
+            if let Err(error) = repair(&resources).await {
+                tracing::error!(%error, "a damaged projection was not made anew");
+            }
+        });
+    }
+}
+
+/// Does a step that reads or writes projections; if one of them proves damaged, makes it anew and does the step once
+/// more. The step may be repeated at any time; whoever calls does not keep others from projecting.
+pub(crate) async fn retry_after_repair<T, F>(resources: &Resources, step: impl Fn() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    match Box::pin(step()).await {
+        Err(error) if is_damaged(resources) => {
+            tracing::debug!(%error, "a projection proved damaged");
+            repair(resources).await?;
+            Box::pin(step()).await
+        }
+        done => done,
+    }
+}
+
+fn note_repair(resources: &Resources, name: &str, reason: &str) {
+    let notice = format!("the {name} was damaged and was made anew from the ledger: {reason}");
+    tracing::info!(notice, "mended");
+    resources.shared.mended.notices.lock().push(notice);
 }

@@ -19,7 +19,16 @@ use backstory_store::{
     ledger::StoredItem,
 };
 
-use crate::{Engine, error::Result, task::Reporter};
+use crate::{
+    error::Result,
+    mend::retry_after_repair,
+    quarantine::quarantine_unreadable,
+    read::parse_discussions,
+    records::{load_origin, parse_item},
+    repository::{clean_text, open_objects},
+    resources::Resources,
+    task::Reporter,
+};
 
 /// Most changes that are applied at once.
 const BATCH: usize = 1000;
@@ -28,194 +37,200 @@ const THREAD_BATCH: usize = 250;
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
 const MAX_FILE: u64 = 4 << 20;
 
-impl Engine {
-    /// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
-    /// other, so that each projection sees changes in order.
-    pub(crate) async fn catch_up(&self, reporter: Option<&Reporter>) -> Result<()> {
-        self.retry_after_repair(|| self.project(reporter)).await
-    }
+/// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
+/// other, so that each projection sees changes in order.
+pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
+    retry_after_repair(resources, || project_changes(resources, reporter)).await
+}
 
-    async fn project(&self, reporter: Option<&Reporter>) -> Result<()> {
-        let engine = self.with_full_visibility();
-        let _one_at_a_time = self.0.projecting.lock().await;
-        engine.project_graph(engine.graph()).await?;
-        // What is in the store's files need not be read from its log when it is opened next.
-        let graph = engine.graph();
-        self.blocking(move || Ok(graph.flush()?)).await?;
-        engine.project_index(&engine.index(), reporter).await
-    }
+async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    project_graph(&resources, resources.graph()).await?;
+    // What is in the store's files need not be read from its log when it is opened next.
+    let graph = resources.graph();
+    resources.blocking(move |_| Ok(graph.flush()?)).await?;
+    project_index(&resources, &resources.index(), reporter).await
+}
 
-    /// Brings a graph up to the ledger.
-    pub(crate) async fn project_graph(&self, graph: Graph) -> Result<()> {
-        let engine = self.with_full_visibility();
-        self.blocking(move || {
+/// Brings a graph up to the ledger.
+pub(crate) async fn project_graph(resources: &Resources, graph: Graph) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    resources
+        .blocking(move |resources| {
             let mut seq = graph.applied_seq()?;
-            if seq == engine.ledger().last_seq()? {
+            if seq == resources.ledger().last_seq()? {
                 return Ok(());
             }
-            let mut numbers = engine.shared_numbers()?;
+            let mut numbers = shared_numbers(resources)?;
             if seq == 0 {
-                seq = engine.load_graph(&graph, &numbers)?;
+                seq = load_graph(resources, &graph, &numbers)?;
             }
             loop {
-                let mut stored = engine.ledger().changes_after(seq, BATCH)?;
+                let mut stored = resources.ledger().changes_after(seq, BATCH)?;
                 let Some(last) = stored.last() else { return Ok(()) };
                 seq = last.seq;
-                engine.update_numbers(&stored, &mut numbers);
-                stored.extend(engine.renumbered(&graph, &stored, &numbers)?);
-                graph.apply(&engine.graph_changes(&stored), &numbers, seq)?;
+                update_numbers(resources, &stored, &mut numbers);
+                stored.extend(items_mentioning_renumbered(resources, &graph, &stored, &numbers)?);
+                graph.apply(&graph_changes(resources, &stored), &numbers, seq)?;
             }
         })
         .await
-    }
+}
 
-    /// Fills a new graph with what the ledger has now, and says up to which sequence number. What changes meanwhile
-    /// gets a later number and is applied after it, so that no item is loaded twice.
-    fn load_graph(&self, graph: &Graph, numbers: &SharedNumbers) -> Result<u64> {
-        let end = self.ledger().last_seq()?;
-        let mut load = graph.load();
-        let mut seq = 0;
-        while seq < end {
-            let mut stored = self.ledger().changes_after(seq, BATCH)?;
-            stored.retain(|stored| stored.seq <= end);
-            let Some(last) = stored.last() else { break };
-            seq = last.seq;
-            load.add(&self.graph_changes(&stored), numbers)?;
-        }
-        if end > 0 {
-            load.commit(end)?;
-        }
-        Ok(end)
+/// Fills a new graph with what the ledger has now, and says up to which sequence number. What changes meanwhile
+/// gets a later number and is applied after it, so that no item is loaded twice.
+fn load_graph(resources: &Resources, graph: &Graph, numbers: &SharedNumbers) -> Result<u64> {
+    let end = resources.ledger().last_seq()?;
+    let mut load = graph.load();
+    let mut seq = 0;
+    while seq < end {
+        let mut stored = resources.ledger().changes_after(seq, BATCH)?;
+        stored.retain(|stored| stored.seq <= end);
+        let Some(last) = stored.last() else { break };
+        seq = last.seq;
+        load.add(&graph_changes(resources, &stored), numbers)?;
     }
+    if end > 0 {
+        load.commit(end)?;
+    }
+    Ok(end)
+}
 
-    /// What the numbers stand for of projects whose issues and merge requests share them.
-    fn shared_numbers(&self) -> Result<SharedNumbers> {
-        let mut numbers = SharedNumbers::default();
-        for item in self.ledger().items_of_kind(ItemKind::Project)? {
-            if !self.shares_numbers(&item.project) {
-                continue;
+/// What the numbers stand for of projects whose issues and merge requests share them.
+fn shared_numbers(resources: &Resources) -> Result<SharedNumbers> {
+    let mut numbers = SharedNumbers::default();
+    for item in resources.ledger().items_of_kind(ItemKind::Project)? {
+        if !shares_numbers(resources, &item.project) {
+            continue;
+        }
+        numbers.know(&item.project);
+        for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
+            for key in resources.ledger().keys(&item.project, kind.into())? {
+                if let Some(thread) = thread_of(&item.project, kind, &key) {
+                    numbers.set(&thread, true);
+                }
             }
+        }
+    }
+    Ok(numbers)
+}
+
+/// Whether issues and merge requests of a project share their numbers; of one that cannot be told apart nothing is in
+/// the graph.
+fn shares_numbers(resources: &Resources, project: &str) -> bool {
+    load_origin(resources, project).is_ok_and(|origin| origin.forge.shares_numbers())
+}
+
+/// Takes in which numbers the changed items have or had.
+fn update_numbers(resources: &Resources, stored: &[StoredItem], numbers: &mut SharedNumbers) {
+    for item in stored {
+        let is_there = item.payload.is_some();
+        if item.kind == ItemKind::Project && is_there && shares_numbers(resources, &item.project) {
             numbers.know(&item.project);
-            for kind in [ThreadKind::Issue, ThreadKind::MergeRequest] {
-                for key in self.ledger().keys(&item.project, kind.into())? {
-                    if let Some(thread) = thread_of(&item.project, kind, &key) {
-                        numbers.set(&thread, true);
-                    }
-                }
-            }
         }
-        Ok(numbers)
-    }
-
-    /// Whether issues and merge requests of a project share their numbers; of one that cannot be told apart nothing is in
-    /// the graph.
-    fn shares_numbers(&self, project: &str) -> bool {
-        self.origin(project).is_ok_and(|origin| origin.forge.shares_numbers())
-    }
-
-    /// Takes in which numbers the changed items have or had.
-    fn update_numbers(&self, stored: &[StoredItem], numbers: &mut SharedNumbers) {
-        for item in stored {
-            let is_there = item.payload.is_some();
-            if item.kind == ItemKind::Project && is_there && self.shares_numbers(&item.project) {
-                numbers.know(&item.project);
-            }
-            if let Some(id) = thread(item) {
-                numbers.set(&id, is_there);
-            }
+        if let Some(id) = thread(item) {
+            numbers.set(&id, is_there);
         }
     }
+}
 
-    /// The items whose texts call by number what these changes made something else: an issue or merge request that came
-    /// or went. Otherwise the graph would depend on the order in which things became known.
-    fn renumbered(&self, graph: &Graph, stored: &[StoredItem], numbers: &SharedNumbers) -> Result<Vec<StoredItem>> {
-        let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
-        for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
-            let id = NodeId::Thread(thread);
-            if *numbers.settle(&id) == id {
-                concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
-            }
-            if *numbers.settle(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
-                concerned.extend(graph.mentioning(&id)?);
-            }
+/// The items whose texts call by number what these changes made something else: an issue or merge request that came
+/// or went. Otherwise the graph would depend on the order in which things became known.
+fn items_mentioning_renumbered(
+    resources: &Resources,
+    graph: &Graph,
+    stored: &[StoredItem],
+    numbers: &SharedNumbers,
+) -> Result<Vec<StoredItem>> {
+    let mut concerned: BTreeSet<(String, ItemKind, String)> = BTreeSet::new();
+    for thread in stored.iter().filter_map(thread).filter(|thread| numbers.knows(&thread.project)) {
+        let id = NodeId::Thread(thread);
+        if *numbers.settle(&id) == id {
+            concerned.extend(graph.mentioning(&id.with_other_thread_kind())?);
         }
-        let is_changed = |item: &StoredItem| stored.iter().any(|changed| changed.seq == item.seq);
-        let mut found = Vec::new();
-        for (project, kind, key) in concerned {
-            found.extend(self.ledger().item(&project, kind, &key)?.filter(|item| !is_changed(item)));
-        }
-        Ok(found)
-    }
-
-    fn graph_changes(&self, stored: &[StoredItem]) -> Vec<Change> {
-        stored.iter().map(|stored| self.graph_change(stored)).collect()
-    }
-
-    /// An item that cannot be read has no part in the graph; it is put aside, so that it is asked for again.
-    fn graph_change(&self, stored: &StoredItem) -> Change {
-        let item = stored.payload.as_ref().and_then(|_| match self.parse(stored) {
-            Ok(item) => Some(item),
-            Err(error) => {
-                tracing::warn!(%error, "an item is left out of the graph");
-                if let Err(error) = self.quarantine_unreadable(std::slice::from_ref(stored)) {
-                    tracing::warn!(%error, "an item cannot be put aside");
-                }
-                None
-            }
-        });
-        let (project, kind, key) = (stored.project.clone(), stored.kind, stored.key.clone());
-        Change { project, kind, key, confidential: stored.confidential, item }
-    }
-
-    /// Brings an index up to the ledger.
-    pub(crate) async fn project_index(&self, index: &Index, reporter: Option<&Reporter>) -> Result<()> {
-        let engine = self.with_full_visibility();
-        let mut seq = index.applied_seq().await?;
-        let last_seq = engine.with_ledger(|ledger| ledger.last_seq()).await?;
-        if let Some(reporter) = reporter.filter(|_| seq < last_seq) {
-            reporter.phase("indexing", Some(last_seq - seq));
-        }
-        loop {
-            let (threads, applied) = engine.next_threads(seq).await?;
-            if applied == seq {
-                return Ok(());
-            }
-            for batch in threads.chunks(THREAD_BATCH) {
-                let documents = engine.documents_of(batch.to_vec()).await?;
-                // Recorded as applied only with the last batch of these changes.
-                let mark = if batch.last() == threads.last() { applied } else { seq };
-                index.apply(documents, mark).await?;
-            }
-            if threads.is_empty() {
-                index.apply(vec![], applied).await?;
-            }
-            if let Some(reporter) = reporter {
-                reporter.advance(applied - seq);
-            }
-            seq = applied;
+        if *numbers.settle(&id.with_other_thread_kind()) == id.with_other_thread_kind() {
+            concerned.extend(graph.mentioning(&id)?);
         }
     }
+    let is_changed = |item: &StoredItem| stored.iter().any(|changed| changed.seq == item.seq);
+    let mut found = Vec::new();
+    for (project, kind, key) in concerned {
+        found.extend(resources.ledger().item(&project, kind, &key)?.filter(|item| !is_changed(item)));
+    }
+    Ok(found)
+}
 
-    /// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
-    pub(crate) async fn reindex_files(&self) -> Result<()> {
-        let _one_at_a_time = self.0.projecting.lock().await;
-        let index = self.index();
-        let seq = index.applied_seq().await?;
-        let threads = self
-            .with_ledger(|ledger| {
-                let files = ledger.items_of_kind(ItemKind::File)?;
-                Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
-            })
-            .await?;
+fn graph_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<Change> {
+    stored.iter().map(|stored| graph_change(resources, stored)).collect()
+}
+
+/// An item that cannot be read has no part in the graph; it is put aside, so that it is asked for again.
+fn graph_change(resources: &Resources, stored: &StoredItem) -> Change {
+    let item = stored.payload.as_ref().and_then(|_| match parse_item(resources, stored) {
+        Ok(item) => Some(item),
+        Err(error) => {
+            tracing::warn!(%error, "an item is left out of the graph");
+            if let Err(error) = quarantine_unreadable(resources, std::slice::from_ref(stored)) {
+                tracing::warn!(%error, "an item cannot be put aside");
+            }
+            None
+        }
+    });
+    let (project, kind, key) = (stored.project.clone(), stored.kind, stored.key.clone());
+    Change { project, kind, key, confidential: stored.confidential, item }
+}
+
+/// Brings an index up to the ledger.
+pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter: Option<&Reporter>) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    let mut seq = index.applied_seq().await?;
+    let last_seq = resources.with_ledger(|ledger| ledger.last_seq()).await?;
+    if let Some(reporter) = reporter.filter(|_| seq < last_seq) {
+        reporter.phase("indexing", Some(last_seq - seq));
+    }
+    loop {
+        let (threads, applied) = next_threads(&resources, seq).await?;
+        if applied == seq {
+            return Ok(());
+        }
         for batch in threads.chunks(THREAD_BATCH) {
-            index.apply(self.documents_of(batch.to_vec()).await?, seq).await?;
+            let documents = documents_of(&resources, batch.to_vec()).await?;
+            // Recorded as applied only with the last batch of these changes.
+            let mark = if batch.last() == threads.last() { applied } else { seq };
+            index.apply(documents, mark).await?;
         }
-        Ok(())
+        if threads.is_empty() {
+            index.apply(vec![], applied).await?;
+        }
+        if let Some(reporter) = reporter {
+            reporter.advance(applied - seq);
+        }
+        seq = applied;
     }
+}
 
-    /// The issues and merge requests that the next changes concern, and the sequence number these changes reach.
-    async fn next_threads(&self, seq: u64) -> Result<(Vec<(String, String)>, u64)> {
-        self.with_ledger(move |ledger| {
+/// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
+pub(crate) async fn reindex_files(resources: &Resources) -> Result<()> {
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let index = resources.index();
+    let seq = index.applied_seq().await?;
+    let threads = resources
+        .with_ledger(|ledger| {
+            let files = ledger.items_of_kind(ItemKind::File)?;
+            Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
+        })
+        .await?;
+    for batch in threads.chunks(THREAD_BATCH) {
+        index.apply(documents_of(resources, batch.to_vec()).await?, seq).await?;
+    }
+    Ok(())
+}
+
+/// The issues and merge requests that the next changes concern, and the sequence number these changes reach.
+async fn next_threads(resources: &Resources, seq: u64) -> Result<(Vec<(String, String)>, u64)> {
+    resources
+        .with_ledger(move |ledger| {
             let changes = ledger.changed_threads_after(seq, BATCH * 4)?;
             let last = changes.last().map_or(seq, |change| change.0);
             let threads: BTreeSet<(String, String)> =
@@ -223,62 +238,64 @@ impl Engine {
             Ok((threads.into_iter().collect(), last))
         })
         .await
-    }
+}
 
-    /// The documents of issues and merge requests as the ledger has them now.
-    pub(crate) async fn documents_of(&self, threads: Vec<(String, String)>) -> Result<Vec<ThreadDocuments>> {
-        let engine = self.clone();
-        self.blocking(move || {
+/// The documents of issues and merge requests as the ledger has them now.
+pub(crate) async fn documents_of(
+    resources: &Resources,
+    threads: Vec<(String, String)>,
+) -> Result<Vec<ThreadDocuments>> {
+    resources
+        .blocking(move |resources| {
             threads
                 .into_iter()
                 .map(|(project, thread)| {
-                    let items = engine.ledger().thread(&project, &thread)?;
+                    let items = resources.ledger().thread(&project, &thread)?;
                     Ok(ThreadDocuments {
-                        documents: engine.thread_documents(&items),
+                        documents: thread_documents(resources, &items),
                         thread: format!("{project}{thread}"),
                     })
                 })
                 .collect()
         })
         .await
-    }
+}
 
-    /// The documents of one issue or merge request and its discussions; none if it is gone or cannot be read.
-    pub(crate) fn thread_documents(&self, items: &[StoredItem]) -> Vec<document::Document> {
-        let own = items.iter().find(|item| {
-            matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Commit | ItemKind::File)
-        });
-        let read = || {
-            let Some(own) = own else { return Ok(vec![]) };
-            let discussions = self.parse_discussions(items);
-            Ok(match self.parse(own)? {
-                Item::Issue(issue) => document::of_issue(&issue, &discussions),
-                Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
-                Item::Repository(of) => self.code_documents(&of)?,
-                _ => vec![],
-            })
-        };
-        read().unwrap_or_else(|error: crate::error::Error| {
-            tracing::warn!(%error, "an item is left out of the index");
-            vec![]
+/// The documents of one issue or merge request and its discussions; none if it is gone or cannot be read.
+pub(crate) fn thread_documents(resources: &Resources, items: &[StoredItem]) -> Vec<document::Document> {
+    let own = items
+        .iter()
+        .find(|item| matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Commit | ItemKind::File));
+    let read = || {
+        let Some(own) = own else { return Ok(vec![]) };
+        let discussions = parse_discussions(resources, items);
+        Ok(match parse_item(resources, own)? {
+            Item::Issue(issue) => document::of_issue(&issue, &discussions),
+            Item::MergeRequest(mr) => document::of_merge_request(&mr, &discussions),
+            Item::Repository(of) => code_documents(resources, &of)?,
+            _ => vec![],
         })
-    }
+    };
+    read().unwrap_or_else(|error: crate::error::Error| {
+        tracing::warn!(%error, "an item is left out of the index");
+        vec![]
+    })
+}
 
-    /// The documents of a commit or file.
-    fn code_documents(&self, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
-        match &of.record {
-            Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
-            Record::File(file) => {
-                let Some(analysis) = &file.analysis else { return Ok(vec![]) };
-                let bytes = self.objects(&of.project)?.blob(file.blob, MAX_FILE)?;
-                // What is stored must hold no secret, wherever it comes from.
-                let text = self.clean_text(&bytes);
-                let passages = passages(analysis, PassageLimits::default());
-                let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
-                Ok(document::of_file(file, &text, &passages, of.context(), revision))
-            }
-            _ => Ok(vec![]),
+/// The documents of a commit or file.
+fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<document::Document>> {
+    match &of.record {
+        Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
+        Record::File(file) => {
+            let Some(analysis) = &file.analysis else { return Ok(vec![]) };
+            let bytes = open_objects(resources, &of.project)?.blob(file.blob, MAX_FILE)?;
+            // What is stored must hold no secret, wherever it comes from.
+            let text = clean_text(resources, &bytes);
+            let passages = passages(analysis, PassageLimits::default());
+            let revision = of.repository.default_branch.as_ref().map_or("HEAD", |branch| branch.as_str());
+            Ok(document::of_file(file, &text, &passages, of.context(), revision))
         }
+        _ => Ok(vec![]),
     }
 }
 

@@ -5,7 +5,7 @@
 //! transaction of its batch; the last good version stays in use. An item without a number cannot be identified and
 //! holds the cursor of its list. What an older version stored and this one cannot parse is quarantined when a
 //! projection meets it, and once for each version of the parsers when the data directory is opened. Readers of the
-//! ledger pass over what cannot be parsed (`Engine::readable`), and opening the engine computes nothing whose failure
+//! ledger pass over what cannot be parsed ([`parse_if_readable`]), and opening the engine computes nothing whose failure
 //! would keep it from opening.
 
 use backstory_model::entity::{Item, ItemKind};
@@ -14,7 +14,11 @@ use backstory_store::ledger::{NewQuarantined, Quarantined, StoredItem};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, error::Result};
+use crate::{
+    error::Result,
+    records::{load_origin, parse_item},
+    resources::Resources,
+};
 
 /// Most items in quarantine that are named at once.
 pub const MAX_NAMED: usize = 100;
@@ -33,6 +37,7 @@ const OF_FORGES: [ItemKind; 7] = [
 
 /// What is in quarantine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quarantine {
     /// How many items.
     pub count: u64,
@@ -42,6 +47,7 @@ pub struct Quarantine {
 
 /// Something that a forge sent and that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuarantinedItem {
     /// Full path of the project that it came with.
     pub project: String,
@@ -85,70 +91,68 @@ pub fn reference(of: &NewQuarantined) -> String {
     }
 }
 
-impl Engine {
-    /// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
-    /// quarantine.
-    pub(crate) fn readable(&self, stored: &StoredItem) -> Option<Item> {
-        self.parse(stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()
-    }
+/// A stored item, unless it cannot be read: then it is as if it were not there, which whoever asks is told by the
+/// quarantine.
+pub(crate) fn parse_if_readable(resources: &Resources, stored: &StoredItem) -> Option<Item> {
+    parse_item(resources, stored).inspect_err(|error| tracing::debug!(%error, "an item is passed over")).ok()
+}
 
-    /// What is wrong with an item that a forge sent and that is stored all the same.
-    pub(crate) fn parse_failure(&self, stored: &StoredItem) -> Option<NewQuarantined> {
-        let payload = stored.payload.as_deref().filter(|_| OF_FORGES.contains(&stored.kind))?;
-        let (field, reason) = match (serde_json::from_slice(payload), self.origin(&stored.project)) {
-            (Err(_), _) => (String::new(), "is not JSON".to_owned()),
-            // Then it is the project that must be read first.
-            (_, Err(_)) => return None,
-            (Ok(json), Ok(origin)) => {
-                let wrong = match stored.kind {
-                    ItemKind::Project => forge::parse_project(origin.forge, &stored.project, &json).err()?,
-                    kind => forge::parse(kind, &origin, &stored.key, &json).err()?,
-                };
-                (wrong.field, wrong.reason)
-            }
-        };
-        let StoredItem { project, kind, key, thread, confidential, .. } = stored.clone();
-        Some(NewQuarantined { project, kind, key, thread, field, reason, confidential })
-    }
+/// What is wrong with an item that a forge sent and that is stored all the same.
+pub(crate) fn parse_failure(resources: &Resources, stored: &StoredItem) -> Option<NewQuarantined> {
+    let payload = stored.payload.as_deref().filter(|_| OF_FORGES.contains(&stored.kind))?;
+    let (field, reason) = match (serde_json::from_slice(payload), load_origin(resources, &stored.project)) {
+        (Err(_), _) => (String::new(), "is not JSON".to_owned()),
+        // Then it is the project that must be read first.
+        (_, Err(_)) => return None,
+        (Ok(json), Ok(origin)) => {
+            let wrong = match stored.kind {
+                ItemKind::Project => forge::parse_project(origin.forge, &stored.project, &json).err()?,
+                kind => forge::parse(kind, &origin, &stored.key, &json).err()?,
+            };
+            (wrong.field, wrong.reason)
+        }
+    };
+    let StoredItem { project, kind, key, thread, confidential, .. } = stored.clone();
+    Some(NewQuarantined { project, kind, key, thread, field, reason, confidential })
+}
 
-    /// Puts aside what is stored and cannot be read.
-    pub(crate) fn quarantine_unreadable(&self, stored: &[StoredItem]) -> Result<u64> {
-        let faults: Vec<NewQuarantined> = stored.iter().filter_map(|stored| self.parse_failure(stored)).collect();
-        if !faults.is_empty() {
-            self.ledger().put_aside(&faults, Timestamp::now())?;
-        }
-        Ok(faults.len() as u64)
+/// Puts aside what is stored and cannot be read.
+pub(crate) fn quarantine_unreadable(resources: &Resources, stored: &[StoredItem]) -> Result<u64> {
+    let faults: Vec<NewQuarantined> = stored.iter().filter_map(|stored| parse_failure(resources, stored)).collect();
+    if !faults.is_empty() {
+        resources.ledger().put_aside(&faults, Timestamp::now())?;
     }
+    Ok(faults.len() as u64)
+}
 
-    /// Looks, once for each version of the parsers, whether everything that is stored can be read.
-    pub(crate) async fn recheck_stored(&self) -> Result<()> {
-        let engine = self.with_full_visibility();
-        let found = self.blocking(move || engine.look_at_all_stored()).await?;
-        if found > 0 {
-            self.notice(format!(
-                "{found} stored items cannot be read and are left out; 'backstory status' names them, the next sync asks \
-                 for them again"
-            ));
-        }
-        Ok(())
+/// Looks, once for each version of the parsers, whether everything that is stored can be read.
+pub(crate) async fn recheck_stored(resources: &Resources) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    let found = resources.blocking(look_at_all_stored).await?;
+    if found > 0 {
+        resources.notice(format!(
+            "{found} stored items cannot be read and are left out; 'backstory status' names them, the next sync asks \
+             for them again"
+        ));
     }
+    Ok(())
+}
 
-    fn look_at_all_stored(&self) -> Result<u64> {
-        let ledger = self.ledger();
-        if ledger.parsers()? >= PARSERS {
-            return Ok(0);
-        }
-        let mut found = 0;
-        for (project, kind) in ledger.counts()?.into_keys().filter(|(_, kind)| OF_FORGES.contains(kind)) {
-            let mut after = None;
-            loop {
-                let items = ledger.items_in(&project, kind, after.as_deref(), BATCH)?;
-                let Some(last) = items.last() else { break };
-                after = Some(last.key.clone());
-                found += self.quarantine_unreadable(&items)?;
-            }
-        }
-        ledger.set_parser_version(PARSERS)?;
-        Ok(found)
+fn look_at_all_stored(resources: &Resources) -> Result<u64> {
+    let ledger = resources.ledger();
+    if ledger.parsers()? >= PARSERS {
+        return Ok(0);
     }
+    let mut found = 0;
+    for (project, kind) in ledger.counts()?.into_keys().filter(|(_, kind)| OF_FORGES.contains(kind)) {
+        let mut after = None;
+        loop {
+            let items = ledger.items_in(&project, kind, after.as_deref(), BATCH)?;
+            let Some(last) = items.last() else { break };
+            after = Some(last.key.clone());
+            found += quarantine_unreadable(resources, &items)?;
+        }
+    }
+    ledger.set_parser_version(PARSERS)?;
+    Ok(found)
 }

@@ -6,6 +6,7 @@ use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
     id::{NS, NodeId, ThreadId, ThreadKind, is_address},
+    role::{Roles, ServerRole},
 };
 use backstory_sources::forge::List;
 use backstory_store::{
@@ -17,10 +18,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
-    quarantine::{MAX_NAMED, Quarantine},
+    quarantine::{MAX_NAMED, Quarantine, parse_if_readable},
+    records::resolve_thread_kind,
+    resources::Resources,
+    search::names::{absent_names, with_known_spelling},
     settings::{Forge, ForgeKind},
+    sync::{known_projects, list_forges},
     task::{Task, TaskKind, TaskStatus},
     use_case::UseCase,
 };
@@ -30,6 +34,7 @@ pub const MAX_PAGE: usize = 1000;
 
 /// Requests a page of issues or merge requests, the last changed first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListThreads {
     /// Which of the two.
     pub kind: ThreadKind,
@@ -47,13 +52,14 @@ impl UseCase for ListThreads {
     const NAME: &'static str = "threads";
     type Answer = ThreadList;
 
-    async fn run(self, engine: &Engine) -> Result<ThreadList> {
-        engine.list_threads(self).await
+    async fn run(self, resources: &Resources) -> Result<ThreadList> {
+        list_threads(resources, self).await
     }
 }
 
 /// Conditions of a list of issues or merge requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadFilter {
     /// Full path of the project.
@@ -68,6 +74,7 @@ pub struct ThreadFilter {
 
 /// Where a page of a list ends, so that the next begins after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageCursor {
     /// When its last item last changed.
     pub updated_at: Timestamp,
@@ -86,6 +93,7 @@ pub struct ThreadPage {
 
 /// A page of issues or merge requests with what a list shows of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadList {
     /// Issues or merge requests, the last changed first.
     pub threads: Vec<ThreadSummary>,
@@ -98,6 +106,7 @@ pub struct ThreadList {
 
 /// An issue or merge request in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSummary {
     /// Its id.
     pub id: ThreadId,
@@ -153,19 +162,22 @@ impl ThreadSummary {
 
 /// Asks how many documents have vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverageRequest {}
 
 impl UseCase for CoverageRequest {
     const NAME: &'static str = "coverage";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Coverage;
 
-    async fn run(self, engine: &Engine) -> Result<Coverage> {
-        Ok(engine.coverage())
+    async fn run(self, resources: &Resources) -> Result<Coverage> {
+        Ok(index_coverage(resources))
     }
 }
 
 /// How far the lists of a project have been read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectStatus {
     /// Full path.
     pub path: String,
@@ -177,6 +189,7 @@ pub struct ProjectStatus {
 
 /// How fresh a project is, and how much of it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Freshness {
     /// Full path.
     pub project: String,
@@ -198,6 +211,7 @@ pub struct Freshness {
 
 /// Asks how fresh the stores are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatusRequest {
     /// Most runs, at most [`MAX_PAGE`].
     pub runs: usize,
@@ -205,15 +219,17 @@ pub struct SyncStatusRequest {
 
 impl UseCase for SyncStatusRequest {
     const NAME: &'static str = "sync-status";
+    const ROLE: Option<ServerRole> = None;
     type Answer = SyncStatus;
 
-    async fn run(self, engine: &Engine) -> Result<SyncStatus> {
-        engine.sync_status(self.runs).await
+    async fn run(self, resources: &Resources) -> Result<SyncStatus> {
+        sync_status(resources, self.runs).await
     }
 }
 
 /// How fresh the stores are, compared with the forges and each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncStatus {
     /// The newest runs, newest first.
     pub runs: Vec<Run>,
@@ -231,147 +247,152 @@ pub struct SyncStatus {
     pub index_seq: u64,
     /// The sync that is running.
     pub running: Option<Task>,
+    /// What the process does that has the stores.
+    pub roles: Roles,
 }
 
-impl Engine {
-    /// The projects, by path.
-    pub async fn projects(&self) -> Result<Vec<Project>> {
-        let items = self.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Project)).await?;
-        let projects = items.iter().filter_map(|item| match self.readable(item)? {
-            Item::Project(project) => Some(project),
-            _ => None,
-        });
-        Ok(projects.collect())
-    }
+/// The projects, by path.
+pub(crate) async fn list_projects(resources: &Resources) -> Result<Vec<Project>> {
+    let items = resources.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Project)).await?;
+    let projects = items.iter().filter_map(|item| match parse_if_readable(resources, item)? {
+        Item::Project(project) => Some(project),
+        _ => None,
+    });
+    Ok(projects.collect())
+}
 
-    /// The node that an id means: that of a commit may be abbreviated, and where issues and merge requests share their
-    /// numbers either may be called the other.
-    pub async fn whole(&self, id: NodeId) -> Result<NodeId> {
-        let engine = self.clone();
-        self.blocking(move || {
-            let NodeId::Commit { project, sha } = id else { return engine.settled(id) };
-            let found = engine.ledger().keys_with_prefix(&project, ItemKind::Commit, &sha, 2)?;
+/// The node that an id means: that of a commit may be abbreviated, and where issues and merge requests share their
+/// numbers either may be called the other.
+pub(crate) async fn resolve_id(resources: &Resources, id: NodeId) -> Result<NodeId> {
+    resources
+        .blocking(move |resources| {
+            let NodeId::Commit { project, sha } = id else { return resolve_thread_kind(resources, id) };
+            let found = resources.ledger().keys_with_prefix(&project, ItemKind::Commit, &sha, 2)?;
             let sha = if let [only] = found.as_slice() { only } else { &sha };
             Ok(NodeId::commit(&project, sha))
         })
         .await
-    }
+}
 
-    /// The item that a node is, from the ledger; `None` if there is none. Notes are found through their discussion.
-    pub async fn items(&self, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
-        let stored = self
-            .with_ledger(move |ledger| {
-                let mut found = Vec::new();
-                for id in ids {
-                    let item = match ledger_key(&id) {
-                        Some((project, kind, key)) => ledger.item(&project, kind, &key)?,
-                        None => None,
-                    };
-                    if let Some(item) = item {
-                        found.push((id, item));
-                    }
+/// The item that a node is, from the ledger; `None` if there is none. Notes are found through their discussion.
+pub(crate) async fn load_items(resources: &Resources, ids: Vec<NodeId>) -> Result<BTreeMap<NodeId, Item>> {
+    let stored = resources
+        .with_ledger(move |ledger| {
+            let mut found = Vec::new();
+            for id in ids {
+                let item = match ledger_key(&id) {
+                    Some((project, kind, key)) => ledger.item(&project, kind, &key)?,
+                    None => None,
+                };
+                if let Some(item) = item {
+                    found.push((id, item));
                 }
-                Ok(found)
-            })
-            .await?;
-        Ok(stored.into_iter().filter_map(|(id, item)| Some((id, self.readable(&item)?))).collect())
-    }
+            }
+            Ok(found)
+        })
+        .await?;
+    Ok(stored.into_iter().filter_map(|(id, item)| Some((id, parse_if_readable(resources, &item)?))).collect())
+}
 
-    /// One item.
-    pub async fn item(&self, id: NodeId) -> Result<Option<Item>> {
-        Ok(self.items(vec![id]).await?.into_values().next())
-    }
+/// One item.
+pub(crate) async fn load_item(resources: &Resources, id: NodeId) -> Result<Option<Item>> {
+    Ok(load_items(resources, vec![id]).await?.into_values().next())
+}
 
-    /// The discussions of issues or merge requests that hold notes of people, oldest first.
-    pub async fn discussions(&self, threads: Vec<ThreadId>) -> Result<BTreeMap<ThreadId, Vec<Discussion>>> {
-        let stored = self
-            .with_ledger(move |ledger| {
-                threads
-                    .into_iter()
-                    .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
-                    .collect::<std::result::Result<Vec<_>, _>>()
-            })
-            .await?;
-        let mut all = BTreeMap::new();
-        for (items, thread) in stored {
-            all.insert(thread, self.parse_discussions(&items));
-        }
-        Ok(all)
+/// The discussions of issues or merge requests that hold notes of people, oldest first.
+pub(crate) async fn load_discussions(
+    resources: &Resources,
+    threads: Vec<ThreadId>,
+) -> Result<BTreeMap<ThreadId, Vec<Discussion>>> {
+    let stored = resources
+        .with_ledger(move |ledger| {
+            threads
+                .into_iter()
+                .map(|thread| Ok((ledger.thread(&thread.project, &thread.short())?, thread)))
+                .collect::<std::result::Result<Vec<_>, _>>()
+        })
+        .await?;
+    let mut all = BTreeMap::new();
+    for (items, thread) in stored {
+        all.insert(thread, parse_discussions(resources, &items));
     }
+    Ok(all)
+}
 
-    /// Those of the items that are discussions with notes of people and can be read, oldest first.
-    pub(crate) fn parse_discussions(&self, items: &[StoredItem]) -> Vec<Discussion> {
-        let discussions = items.iter().filter(|item| item.kind == ItemKind::Discussion);
-        let mut discussions: Vec<Discussion> = discussions
-            .filter_map(|item| match self.readable(item)? {
-                Item::Discussion(discussion) if !discussion.notes.is_empty() => Some(discussion),
-                _ => None,
-            })
-            .collect();
-        discussions.sort_by_key(|d| (d.notes.first().map(|note| note.created_at), d.id.clone()));
-        discussions
-    }
-
-    /// A page of issues or merge requests, newest change first.
-    pub async fn threads(
-        &self,
-        kind: ThreadKind,
-        filter: &ThreadFilter,
-        after: Option<PageCursor>,
-        limit: usize,
-    ) -> Result<ThreadPage> {
-        let limit = limit.min(MAX_PAGE);
-        let mut bind = thread_bindings(kind, &self.with_known_spelling(filter).await?);
-        bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
-        bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
-        let rows = self.graph_query(queries::THREADS, bind).await?;
-        let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
-            (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
+/// Those of the items that are discussions with notes of people and can be read, oldest first.
+pub(crate) fn parse_discussions(resources: &Resources, items: &[StoredItem]) -> Vec<Discussion> {
+    let discussions = items.iter().filter(|item| item.kind == ItemKind::Discussion);
+    let mut discussions: Vec<Discussion> = discussions
+        .filter_map(|item| match parse_if_readable(resources, item)? {
+            Item::Discussion(discussion) if !discussion.notes.is_empty() => Some(discussion),
             _ => None,
-        });
-        let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
-        let more = ids.len() > limit;
-        Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
-    }
+        })
+        .collect();
+    discussions.sort_by_key(|d| (d.notes.first().map(|note| note.created_at), d.id.clone()));
+    discussions
+}
 
-    /// Returns a page of issues or merge requests, the last changed first.
-    ///
-    /// # Errors
-    /// A store cannot be read.
-    pub async fn list_threads(&self, request: ListThreads) -> Result<ThreadList> {
-        let ListThreads { kind, filter, limit, after } = request;
-        let is_first = after.is_none();
-        let page = self.threads(kind, &filter, after, limit).await?;
-        let warnings = if is_first && page.ids.is_empty() { self.absent_names(&filter).await? } else { Vec::new() };
-        let ids: Vec<NodeId> = page.ids.iter().map(|end| end.id.clone().into()).collect();
-        let items = self.items(ids.clone()).await?;
-        let next = page.ids.into_iter().next_back().filter(|_| page.more);
-        let threads = ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect();
-        Ok(ThreadList { threads, next, warnings })
-    }
+/// A page of issues or merge requests, newest change first.
+pub(crate) async fn list_thread_ids(
+    resources: &Resources,
+    kind: ThreadKind,
+    filter: &ThreadFilter,
+    after: Option<PageCursor>,
+    limit: usize,
+) -> Result<ThreadPage> {
+    let limit = limit.min(MAX_PAGE);
+    let mut bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
+    bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
+    bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
+    let rows = resources.graph_query(queries::THREADS, bind).await?;
+    let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
+        (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
+        _ => None,
+    });
+    let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
+    let more = ids.len() > limit;
+    Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
+}
 
-    /// How many issues or merge requests meet the conditions.
-    pub async fn thread_count(&self, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-        let bind = thread_bindings(kind, &self.with_known_spelling(filter).await?);
-        let rows = self.graph_query(queries::THREAD_COUNT, bind).await?;
-        Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
-    }
+/// Returns a page of issues or merge requests, the last changed first.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn list_threads(resources: &Resources, request: ListThreads) -> Result<ThreadList> {
+    let ListThreads { kind, filter, limit, after } = request;
+    let is_first = after.is_none();
+    let page = list_thread_ids(resources, kind, &filter, after, limit).await?;
+    let warnings = if is_first && page.ids.is_empty() { absent_names(resources, &filter).await? } else { Vec::new() };
+    let ids: Vec<NodeId> = page.ids.iter().map(|end| end.id.clone().into()).collect();
+    let items = load_items(resources, ids.clone()).await?;
+    let next = page.ids.into_iter().next_back().filter(|_| page.more);
+    let threads = ids.iter().filter_map(|id| ThreadSummary::from_item(items.get(id)?)).collect();
+    Ok(ThreadList { threads, next, warnings })
+}
 
-    /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
-    pub async fn edges(
-        &self,
-        ids: Vec<NodeId>,
-        direction: Direction,
-        only: Option<Edge>,
-    ) -> Result<Vec<Vec<AdjacentEdge>>> {
-        let graph = self.graph();
-        self.blocking(move || ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
-    }
+/// How many issues or merge requests meet the conditions.
+pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
+    let bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
+    let rows = resources.graph_query(queries::THREAD_COUNT, bind).await?;
+    Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
+}
 
-    /// Those of the nodes that the graph knows what they are; others are only referred to.
-    pub async fn known(&self, ids: Vec<NodeId>) -> Result<BTreeSet<NodeId>> {
-        let graph = self.graph();
-        self.blocking(move || {
+/// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
+pub(crate) async fn load_edges(
+    resources: &Resources,
+    ids: Vec<NodeId>,
+    direction: Direction,
+    only: Option<Edge>,
+) -> Result<Vec<Vec<AdjacentEdge>>> {
+    let graph = resources.graph();
+    resources.blocking(move |_| ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
+}
+
+/// Those of the nodes that the graph knows what they are; others are only referred to.
+pub(crate) async fn existing_nodes(resources: &Resources, ids: Vec<NodeId>) -> Result<BTreeSet<NodeId>> {
+    let graph = resources.graph();
+    resources
+        .blocking(move |_| {
             let mut known = BTreeSet::new();
             for id in ids {
                 if graph.exists(&id)? {
@@ -381,30 +402,35 @@ impl Engine {
             Ok(known)
         })
         .await
-    }
+}
 
-    /// How many documents have vectors. Costs nothing.
-    pub fn coverage(&self) -> Coverage {
-        self.index().coverage()
-    }
+/// How many documents have vectors. Costs nothing.
+pub(crate) fn index_coverage(resources: &Resources) -> Coverage {
+    resources.index().coverage()
+}
 
-    /// Number of the newest change in the ledger.
-    pub async fn last_change(&self) -> Result<u64> {
-        self.with_ledger(|ledger| ledger.last_seq()).await
-    }
+/// Number of the newest change in the ledger.
+pub(crate) async fn last_change(resources: &Resources) -> Result<u64> {
+    resources.with_ledger(|ledger| ledger.last_seq()).await
+}
 
-    /// Where everything stands.
-    pub async fn sync_status(&self, runs: usize) -> Result<SyncStatus> {
-        let forges = self.forges().await?;
-        let known = self.known_projects().await?;
-        let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
-        let projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
-        let graph = self.graph();
-        let graph_seq = self.blocking(move || Ok(graph.applied_seq()?)).await?;
-        let index_seq = self.index().applied_seq().await?;
-        let running =
-            self.all_tasks().into_iter().find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
-        self.with_ledger(move |ledger| {
+/// Where everything stands.
+pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<SyncStatus> {
+    let forges = list_forges(resources).await?;
+    let known = known_projects(resources).await?;
+    let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
+    let projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
+    let graph = resources.graph();
+    let graph_seq = resources.blocking(move |_| Ok(graph.applied_seq()?)).await?;
+    let index_seq = resources.index().applied_seq().await?;
+    let running = resources
+        .tasks()
+        .list()
+        .into_iter()
+        .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
+    let roles = resources.settings().roles.clone();
+    resources
+        .with_ledger(move |ledger| {
             let status = |(kind, project): (ForgeKind, String)| -> std::result::Result<_, LedgerError> {
                 let cursor = |list: &List| ledger.cursor(&project, list.cursor());
                 let lists = List::of(kind);
@@ -441,41 +467,41 @@ impl Engine {
                 graph_seq,
                 index_seq,
                 running,
+                roles,
             })
         })
         .await
-    }
+}
 
-    /// A person by user name.
-    pub async fn person(&self, username: &str) -> Result<Option<Person>> {
-        Ok(self.people().await?.into_iter().find(|person| person.username.eq_ignore_ascii_case(username)))
-    }
+/// A person by user name.
+pub(crate) async fn find_person(resources: &Resources, username: &str) -> Result<Option<Person>> {
+    Ok(list_people(resources).await?.into_iter().find(|person| person.username.eq_ignore_ascii_case(username)))
+}
 
-    /// Everybody, by user name.
-    pub async fn people(&self) -> Result<Vec<Person>> {
-        let items = self.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Person)).await?;
-        let people = items.iter().filter_map(|item| match self.readable(item)? {
-            Item::Person(person) => Some(person),
-            _ => None,
-        });
-        let mut people: Vec<Person> = people.collect();
-        people.sort_by(|a, b| a.username.cmp(&b.username));
-        Ok(people)
-    }
+/// Everybody, by user name.
+pub(crate) async fn list_people(resources: &Resources) -> Result<Vec<Person>> {
+    let items = resources.with_ledger(|ledger| ledger.items_of_kind(ItemKind::Person)).await?;
+    let people = items.iter().filter_map(|item| match parse_if_readable(resources, item)? {
+        Item::Person(person) => Some(person),
+        _ => None,
+    });
+    let mut people: Vec<Person> = people.collect();
+    people.sort_by(|a, b| a.username.cmp(&b.username));
+    Ok(people)
+}
 
-    /// The items of a kind that each of the projects has.
-    pub async fn project_parts(
-        &self,
-        kind: ItemKind,
-        projects: BTreeSet<String>,
-    ) -> Result<BTreeMap<String, Vec<Item>>> {
-        let items = self.with_ledger(move |ledger| ledger.items_of_kind(kind)).await?;
-        let mut parts: BTreeMap<String, Vec<Item>> = BTreeMap::new();
-        for item in items.iter().filter(|item| projects.contains(&item.project)) {
-            parts.entry(item.project.clone()).or_default().extend(self.readable(item));
-        }
-        Ok(parts)
+/// The items of a kind that each of the projects has.
+pub(crate) async fn project_parts(
+    resources: &Resources,
+    kind: ItemKind,
+    projects: BTreeSet<String>,
+) -> Result<BTreeMap<String, Vec<Item>>> {
+    let items = resources.with_ledger(move |ledger| ledger.items_of_kind(kind)).await?;
+    let mut parts: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+    for item in items.iter().filter(|item| projects.contains(&item.project)) {
+        parts.entry(item.project.clone()).or_default().extend(parse_if_readable(resources, item));
     }
+    Ok(parts)
 }
 
 fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str, Value)> {

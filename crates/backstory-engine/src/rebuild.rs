@@ -8,19 +8,26 @@ use backstory_store::{
     graph::Graph,
     index::{Index, Vectors},
 };
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    Engine,
+    check::graph_digest,
+    embedding::embed_pending,
+    enrich::projection::refresh_written_of,
     error::{Error, Result},
+    links::{refresh_links, refresh_links_of},
+    mend::retry_after_repair,
+    project::{catch_up, project_graph, project_index},
+    resources::Resources,
+    snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
     use_case::{Scope, UseCase},
 };
 
 /// Starts to rebuild projections from the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RebuildRequest {
     /// Which.
     pub projection: Projection,
@@ -31,13 +38,14 @@ impl UseCase for RebuildRequest {
     const SCOPE: Scope = Scope::Admin;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.start_rebuild(self.projection)
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        start_rebuild(resources, self.projection)
     }
 }
 
 /// Which projections to rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Projection {
     /// The graph.
@@ -48,126 +56,121 @@ pub enum Projection {
     All,
 }
 
-impl Engine {
-    /// Starts to make projections anew.
-    ///
-    /// # Errors
-    /// One is being made anew already.
-    pub fn start_rebuild(&self, which: Projection) -> Result<Task> {
-        let engine = self.with_full_visibility();
-        let task = self.tasks().start(TaskKind::Rebuild, false, Timestamp::now(), |reporter| async move {
-            let work = async {
-                if which != Projection::Index {
-                    engine.rebuild_graph(&reporter).await?;
-                }
-                if which != Projection::Graph {
-                    engine.rebuild_index(&reporter).await?;
-                    engine.refresh_links().await?;
-                }
-                Ok(())
-            };
-            engine.recorded(work).await?;
-            let (digest, quads) = engine.digest().await?;
-            Ok(json!({ "digest": digest, "quads": quads }))
-        })?;
-        let task = task.borrow().clone();
-        Ok(task)
-    }
-
-    pub(crate) async fn rebuild_graph(&self, reporter: &Reporter) -> Result<()> {
-        reporter.phase("graph", None);
-        let _one_at_a_time = self.0.projecting.lock().await;
-        let made = self.rebuild_graph_generation().await;
-        if made.is_err() {
-            // There may be no room on the disk because of what was begun.
-            remove_others(&self.0.graphs);
-        }
-        made
-    }
-
-    /// Whoever calls keeps others from projecting.
-    async fn rebuild_graph_generation(&self) -> Result<()> {
-        let directory = prepare(&self.0.graphs)?;
-        let opened = directory.clone();
-        let graph = self.blocking(move || Ok(Graph::open(&opened)?)).await?;
-        self.project_graph(graph.clone()).await?;
-        self.refresh_links_of(graph.clone()).await?;
-        self.refresh_written_of(graph.clone()).await?;
-        let flushed = graph.clone();
-        self.blocking(move || Ok(flushed.flush()?)).await?;
-        switch(&self.0.graphs, &directory)?;
-        *self.0.graph.write() = graph;
-        remove_others(&self.0.graphs);
-        Ok(())
-    }
-
-    /// Brings both projections to what the ledger has and writes them to new directories, where nothing is left of what
-    /// they had before: the graph made from the ledger, the index copied, which is as thorough as making it and many times
-    /// as fast.
-    ///
-    /// # Errors
-    /// Also if what they had before is still on the disk.
-    pub(crate) async fn rewrite_projections(&self, reporter: &Reporter) -> Result<()> {
-        self.catch_up(None).await?;
-        reporter.phase("graph and index", None);
-        {
-            let _one_at_a_time = self.0.projecting.lock().await;
-            tokio::try_join!(self.rebuild_graph_generation(), self.copy_index_generation())?;
-            for generations in [&self.0.graphs, &self.0.indexes] {
-                generations.remove_others().map_err(|error| {
-                    Error::internal(format!("the old projection could not be removed from the disk: {error}"))
-                })?;
+/// Starts to make projections anew.
+///
+/// # Errors
+/// One is being made anew already.
+pub(crate) fn start_rebuild(resources: &Resources, which: Projection) -> Result<Task> {
+    resources.start_task(TaskKind::Rebuild, false, |resources, reporter| async move {
+        let work = async {
+            if which != Projection::Index {
+                rebuild_graph(&resources, &reporter).await?;
             }
+            if which != Projection::Graph {
+                rebuild_index(&resources, &reporter).await?;
+                refresh_links(&resources).await?;
+            }
+            Ok(())
+        };
+        with_snapshot(&resources, work).await?;
+        let (digest, quads) = graph_digest(&resources).await?;
+        Ok(json!({ "digest": digest, "quads": quads }))
+    })
+}
+
+pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    reporter.phase("graph", None);
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let made = rebuild_graph_generation(resources).await;
+    if made.is_err() {
+        // There may be no room on the disk because of what was begun.
+        remove_others(&resources.shared.graphs);
+    }
+    made
+}
+
+/// Whoever calls keeps others from projecting.
+async fn rebuild_graph_generation(resources: &Resources) -> Result<()> {
+    let directory = prepare(&resources.shared.graphs)?;
+    let opened = directory.clone();
+    let graph = resources.blocking(move |_| Ok(Graph::open(&opened)?)).await?;
+    project_graph(resources, graph.clone()).await?;
+    refresh_links_of(resources, graph.clone()).await?;
+    refresh_written_of(resources, graph.clone()).await?;
+    let flushed = graph.clone();
+    resources.blocking(move |_| Ok(flushed.flush()?)).await?;
+    switch(&resources.shared.graphs, &directory)?;
+    *resources.shared.graph.write() = graph;
+    remove_others(&resources.shared.graphs);
+    Ok(())
+}
+
+/// Brings both projections to what the ledger has and writes them to new directories, where nothing is left of what
+/// they had before: the graph made from the ledger, the index copied, which is as thorough as making it and many times
+/// as fast.
+///
+/// # Errors
+/// Also if what they had before is still on the disk.
+pub(crate) async fn rewrite_projections(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    catch_up(resources, None).await?;
+    reporter.phase("graph and index", None);
+    {
+        let _one_at_a_time = resources.shared.projecting.lock().await;
+        tokio::try_join!(rebuild_graph_generation(resources), copy_index_generation(resources))?;
+        for generations in [&resources.shared.graphs, &resources.shared.indexes] {
+            generations.remove_others().map_err(|error| {
+                Error::internal(format!("the old projection could not be removed from the disk: {error}"))
+            })?;
         }
-        self.refresh_links().await
     }
+    refresh_links(resources).await
+}
 
-    async fn copy_index_generation(&self) -> Result<()> {
-        let directory = prepare(&self.0.indexes)?;
-        self.index().copy_to(&directory).await?;
-        let index = Index::open(&directory, self.model_tag()).await?;
-        switch(&self.0.indexes, &directory)?;
-        *self.0.index.write() = index;
-        remove_others(&self.0.indexes);
-        Ok(())
-    }
+async fn copy_index_generation(resources: &Resources) -> Result<()> {
+    let directory = prepare(&resources.shared.indexes)?;
+    resources.index().copy_to(&directory).await?;
+    let index = Index::open(&directory, resources.model_tag()).await?;
+    switch(&resources.shared.indexes, &directory)?;
+    *resources.shared.index.write() = index;
+    remove_others(&resources.shared.indexes);
+    Ok(())
+}
 
-    /// Makes searches of the index fast and its directory small.
-    pub(crate) async fn optimize_index(&self) -> Result<()> {
-        self.retry_after_repair(|| async {
-            let _one_at_a_time = self.0.projecting.lock().await;
-            Ok(self.index().optimize().await?)
-        })
-        .await
-    }
+/// Makes searches of the index fast and its directory small.
+pub(crate) async fn optimize_index(resources: &Resources) -> Result<()> {
+    retry_after_repair(resources, || async {
+        let _one_at_a_time = resources.shared.projecting.lock().await;
+        Ok(resources.index().optimize().await?)
+    })
+    .await
+}
 
-    pub(crate) async fn rebuild_index(&self, reporter: &Reporter) -> Result<()> {
-        let _one_at_a_time = self.0.projecting.lock().await;
-        let made = self.index_anew(reporter).await;
-        if made.is_err() {
-            remove_others(&self.0.indexes);
-        }
-        made
+pub(crate) async fn rebuild_index(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    let made = index_anew(resources, reporter).await;
+    if made.is_err() {
+        remove_others(&resources.shared.indexes);
     }
+    made
+}
 
-    /// Whoever calls keeps others from projecting.
-    async fn index_anew(&self, reporter: &Reporter) -> Result<()> {
-        let directory = prepare(&self.0.indexes)?;
-        let tag = self.model_tag();
-        let index = Index::open(&directory, tag.clone()).await?;
-        self.project_index(&index, Some(reporter)).await?;
-        // Text whose vector the old index has is not embedded again.
-        let known = Vectors::open(&self.0.indexes.current(), &tag).await;
-        // Those that cannot be read are made anew.
-        if let Ok(Some(known)) = known {
-            self.embed_pending(Some(&index), Some(&known), reporter).await?;
-        }
-        index.optimize().await?;
-        switch(&self.0.indexes, &directory)?;
-        *self.0.index.write() = index;
-        remove_others(&self.0.indexes);
-        Ok(())
+/// Whoever calls keeps others from projecting.
+async fn index_anew(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    let directory = prepare(&resources.shared.indexes)?;
+    let tag = resources.model_tag();
+    let index = Index::open(&directory, tag.clone()).await?;
+    project_index(resources, &index, Some(reporter)).await?;
+    // Text whose vector the old index has is not embedded again.
+    let known = Vectors::open(&resources.shared.indexes.current(), &tag).await;
+    // Those that cannot be read are made anew.
+    if let Ok(Some(known)) = known {
+        embed_pending(resources, Some(&index), Some(&known), reporter).await?;
     }
+    index.optimize().await?;
+    switch(&resources.shared.indexes, &directory)?;
+    *resources.shared.index.write() = index;
+    remove_others(&resources.shared.indexes);
+    Ok(())
 }
 
 fn prepare(generations: &Generations) -> Result<PathBuf> {

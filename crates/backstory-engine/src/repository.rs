@@ -8,19 +8,19 @@
 //! and a first sync end with the same ledger. Only which commits a rewritten history left unreachable depends on what
 //! was seen before.
 
-mod add;
+pub(crate) mod add;
 mod co_change;
 mod counted;
 mod entities;
 mod head;
 mod left_behind;
 mod left_out;
-mod lineage;
+pub(crate) mod lineage;
 mod named;
-mod people;
+pub(crate) mod people;
 mod recognize;
 mod standing;
-mod sync;
+pub(crate) mod sync;
 
 pub use add::{AddRequest, RemoveRepository};
 pub use backstory_sources::git::child::exec_git_if_requested;
@@ -38,6 +38,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::{Record, Repository, RepositoryRecord, code_node_id, parse},
+    role::ServerRole,
 };
 use backstory_sources::git::{
     command::{Git, GitSettings},
@@ -49,10 +50,12 @@ use parking_lot::MutexGuard;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    records::parse_item,
+    resources::Resources,
     use_case::UseCase,
 };
+use left_out::left_out;
 
 /// Most files that are named as central.
 pub const MAX_CENTRAL: usize = 100;
@@ -63,6 +66,7 @@ pub(crate) const REPOSITORY: &str = "repository";
 
 /// State of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RepositoryState {
     /// Added, and not read yet.
@@ -90,19 +94,22 @@ impl RepositoryState {
 
 /// Lists the repositories that are indexed, by project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListRepositories {}
 
 impl UseCase for ListRepositories {
     const NAME: &'static str = "repositories";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<RepositoryStatus>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<RepositoryStatus>> {
-        engine.repositories().await
+    async fn run(self, resources: &Resources) -> Result<Vec<RepositoryStatus>> {
+        list_repositories(resources).await
     }
 }
 
 /// Requests the files of a repository that the rest of its code refers to most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CentralFilesRequest {
     /// Full path of the project.
     pub project: String,
@@ -114,13 +121,14 @@ impl UseCase for CentralFilesRequest {
     const NAME: &'static str = "central-files";
     type Answer = Vec<String>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<String>> {
-        engine.central_files(&self.project, self.limit).await
+    async fn run(self, resources: &Resources) -> Result<Vec<String>> {
+        central_files(resources, &self.project, self.limit).await
     }
 }
 
 /// A repository that is indexed, and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepositoryStatus {
     /// Full path of its project.
     pub project: String,
@@ -156,6 +164,7 @@ pub struct RepositoryStatus {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchSelection {
     /// Which.
     pub which: BranchChoice,
@@ -165,6 +174,7 @@ pub struct BranchSelection {
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BranchChoice {
     /// The one that HEAD points at.
@@ -177,6 +187,7 @@ pub enum BranchChoice {
 
 /// A branch and the commit of it that is indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchTip {
     /// Name of the branch.
     pub branch: String,
@@ -204,72 +215,71 @@ struct Known {
 }
 
 impl Known {
-    fn read(engine: &Engine) -> Result<Self> {
-        let counts = engine.ledger().counts()?;
-        let mut failures = engine.ledger().failures()?;
+    fn read(resources: &Resources) -> Result<Self> {
+        let counts = resources.ledger().counts()?;
+        let mut failures = resources.ledger().failures()?;
         failures.retain(|failure| failure.source == Source::Repository);
-        let indexing = engine.0.indexing.lock().clone();
+        let indexing = resources.shared.indexing.lock().clone();
         Ok(Self { counts, failures, indexing })
     }
 }
 
-impl Engine {
-    /// All repositories, by project.
-    pub async fn repositories(&self) -> Result<Vec<RepositoryStatus>> {
-        let engine = self.clone();
-        self.blocking(move || {
-            let known = Known::read(&engine)?;
-            let entries = engine.ledger().repositories()?;
-            entries.into_iter().map(|entry| engine.status(entry, &known)).collect()
+/// All repositories, by project.
+pub(crate) async fn list_repositories(resources: &Resources) -> Result<Vec<RepositoryStatus>> {
+    resources
+        .blocking(move |resources| {
+            let known = Known::read(resources)?;
+            let entries = resources.ledger().repositories()?;
+            entries.into_iter().map(|entry| build_status(resources, entry, &known)).collect()
         })
         .await
-    }
+}
 
-    /// A repository and its state.
-    pub(crate) fn status_of(&self, entry: RepositoryEntry) -> Result<RepositoryStatus> {
-        self.status(entry, &Known::read(self)?)
-    }
+/// A repository and its state.
+pub(crate) fn repository_status(resources: &Resources, entry: RepositoryEntry) -> Result<RepositoryStatus> {
+    build_status(resources, entry, &Known::read(resources)?)
+}
 
-    fn status(&self, entry: RepositoryEntry, known: &Known) -> Result<RepositoryStatus> {
-        let failure = known.failures.iter().find(|failure| failure.project == entry.project).cloned();
-        let state = match (&failure, entry.synced_at) {
-            _ if known.indexing.as_ref() == Some(&entry.project) => RepositoryState::Indexing,
-            (Some(_), _) => RepositoryState::Failed,
-            (None, Some(_)) => RepositoryState::Ready,
-            (None, None) => RepositoryState::New,
-        };
-        let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
-        let repository = self.repository_record(&entry.project)?;
-        let default_branch =
-            repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
-        let count = |kind| known.counts.get(&(entry.project.clone(), kind)).copied().unwrap_or(0);
-        Ok(RepositoryStatus {
-            state,
-            last_error,
-            failed_at,
-            head: default_branch.as_ref().and_then(|branch| entry.indexed.get(branch)).copied(),
-            default_branch,
-            commits: count(ItemKind::Commit),
-            files: count(ItemKind::File),
-            left_out: self.left_out(&entry.project)?,
-            project: entry.project,
-            address: entry.address,
-            branches: entry.branches.into(),
-            added_at: entry.added_at,
-            synced_at: entry.synced_at,
-            indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
-            rewritten: entry.rewritten.len() as u64,
-        })
-    }
+fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) -> Result<RepositoryStatus> {
+    let failure = known.failures.iter().find(|failure| failure.project == entry.project).cloned();
+    let state = match (&failure, entry.synced_at) {
+        _ if known.indexing.as_ref() == Some(&entry.project) => RepositoryState::Indexing,
+        (Some(_), _) => RepositoryState::Failed,
+        (None, Some(_)) => RepositoryState::Ready,
+        (None, None) => RepositoryState::New,
+    };
+    let (failed_at, last_error) = failure.map(|failure| (failure.at, failure.error)).unzip();
+    let repository = repository_record(resources, &entry.project)?;
+    let default_branch =
+        repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
+    let count = |kind| known.counts.get(&(entry.project.clone(), kind)).copied().unwrap_or(0);
+    Ok(RepositoryStatus {
+        state,
+        last_error,
+        failed_at,
+        head: default_branch.as_ref().and_then(|branch| entry.indexed.get(branch)).copied(),
+        default_branch,
+        commits: count(ItemKind::Commit),
+        files: count(ItemKind::File),
+        left_out: left_out(resources, &entry.project)?,
+        project: entry.project,
+        address: entry.address,
+        branches: entry.branches.into(),
+        added_at: entry.added_at,
+        synced_at: entry.synced_at,
+        indexed: entry.indexed.into_iter().map(|(branch, sha)| BranchTip { branch, sha }).collect(),
+        rewritten: entry.rewritten.len() as u64,
+    })
+}
 
-    /// Paths of a repository's files that the rest of its code refers to most, the most central first; others if none
-    /// refers to another. At most [`MAX_CENTRAL`].
-    pub async fn central_files(&self, project: &str, limit: usize) -> Result<Vec<String>> {
-        let (project, limit) = (project.to_owned(), limit.min(MAX_CENTRAL));
-        let engine = self.clone();
-        self.blocking(move || {
-            let stored = engine.ledger().item(&project, ItemKind::Importance, head::IMPORTANCE)?;
-            let ranked = match stored.map(|stored| engine.parse(&stored)).transpose()? {
+/// Paths of a repository's files that the rest of its code refers to most, the most central first; others if none
+/// refers to another. At most [`MAX_CENTRAL`].
+pub(crate) async fn central_files(resources: &Resources, project: &str, limit: usize) -> Result<Vec<String>> {
+    let (project, limit) = (project.to_owned(), limit.min(MAX_CENTRAL));
+    resources
+        .blocking(move |resources| {
+            let stored = resources.ledger().item(&project, ItemKind::Importance, head::IMPORTANCE)?;
+            let ranked = match stored.map(|stored| parse_item(resources, &stored)).transpose()? {
                 Some(Item::Repository(RepositoryRecord { record: Record::Importance(found), .. })) => found.ranks,
                 _ => BTreeMap::new(),
             };
@@ -284,47 +294,48 @@ impl Engine {
             let mut files: Vec<(u64, String)> = files.into_iter().map(|(path, rank)| (rank, path)).collect();
             files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
             if files.is_empty() {
-                files.extend(engine.ledger().keys(&project, ItemKind::File)?.into_iter().map(|path| (0, path)));
+                files.extend(resources.ledger().keys(&project, ItemKind::File)?.into_iter().map(|path| (0, path)));
             }
             Ok(files.into_iter().map(|(_, path)| path).take(limit).collect())
         })
         .await
-    }
+}
 
-    /// Lines of a file's content, joined with line feeds, without the secrets in them; empty if there are no such lines.
-    ///
-    /// # Errors
-    /// The clone has no such content, or more than [`MAX_TEXT`] bytes of it.
-    pub async fn lines_of(&self, project: &str, blob: Sha, lines: Lines) -> Result<String> {
-        let (engine, project) = (self.clone(), project.to_owned());
-        self.blocking(move || {
-            let bytes = engine.objects(&project)?.blob(blob, MAX_TEXT)?;
-            let text = engine.clean_text(&bytes);
+/// Lines of a file's content, joined with line feeds, without the secrets in them; empty if there are no such lines.
+///
+/// # Errors
+/// The clone has no such content, or more than [`MAX_TEXT`] bytes of it.
+pub(crate) async fn read_lines(resources: &Resources, project: &str, blob: Sha, lines: Lines) -> Result<String> {
+    let project = project.to_owned();
+    resources
+        .blocking(move |resources| {
+            let bytes = open_objects(resources, &project)?.blob(blob, MAX_TEXT)?;
+            let text = clean_text(resources, &bytes);
             let before = lines.first.saturating_sub(1) as usize;
             let text: Vec<&str> = text.lines().skip(before).take(lines.count() as usize).collect();
             Ok(text.join("\n"))
         })
         .await
-    }
+}
 
-    /// The text of a file, without the secrets in it, with aliases for people who were forgotten, and with all its lines.
-    pub(crate) fn clean_text(&self, bytes: &[u8]) -> String {
-        let text = match String::from_utf8_lossy(bytes) {
-            Cow::Borrowed(text) => self.redactor().redact_file(text).0.into_owned(),
-            Cow::Owned(text) => self.redactor().redact_file(&text).0.into_owned(),
-        };
-        self.ledger().aliases().replace_text(&text).unwrap_or(text)
-    }
+/// The text of a file, without the secrets in it, with aliases for people who were forgotten, and with all its lines.
+pub(crate) fn clean_text(resources: &Resources, bytes: &[u8]) -> String {
+    let text = match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => resources.redactor().redact_file(text).0.into_owned(),
+        Cow::Owned(text) => resources.redactor().redact_file(&text).0.into_owned(),
+    };
+    resources.ledger().aliases().replace_text(&text).unwrap_or(text)
+}
 
-    /// What is wrong with the clones of repositories, by project; `None` for one that can be read.
-    pub async fn check_clones(&self) -> Result<Vec<(String, Option<String>)>> {
-        let statuses = self.repositories().await?;
-        let engine = self.clone();
-        self.blocking(move || {
+/// What is wrong with the clones of repositories, by project; `None` for one that can be read.
+pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, Option<String>)>> {
+    let statuses = list_repositories(resources).await?;
+    resources
+        .blocking(move |resources| {
             let problem = |status: &RepositoryStatus| {
                 let project = &status.project;
                 let Some(head) = status.head else { return Some("it has not been indexed yet".to_owned()) };
-                match engine.objects(project).map_err(|error| error.to_string()) {
+                match open_objects(resources, project).map_err(|error| error.to_string()) {
                     Ok(objects) => match objects.exists(head) {
                         Ok(true) => None,
                         Ok(false) => Some(format!("its clone has lost the commit {head}")),
@@ -336,109 +347,108 @@ impl Engine {
             Ok(statuses.iter().map(|status| (status.project.clone(), problem(status))).collect())
         })
         .await
-    }
+}
 
-    /// Shows that the repository of a project is being read, until that is dropped.
-    pub(crate) fn indexing(&self, project: &str) -> Indexing {
-        *self.0.indexing.lock() = Some(project.to_owned());
-        Indexing { engine: self.clone(), project: project.to_owned() }
-    }
+/// Shows that the repository of a project is being read, until that is dropped.
+pub(crate) fn mark_indexing(resources: &Resources, project: &str) -> Indexing {
+    *resources.shared.indexing.lock() = Some(project.to_owned());
+    Indexing { resources: resources.clone(), project: project.to_owned() }
+}
 
-    /// Held by whoever reads or removes a repository.
-    pub(crate) fn reading(&self) -> MutexGuard<'_, ()> {
-        self.0.reading.lock()
-    }
+/// Held by whoever reads or removes a repository.
+pub(crate) fn lock_repositories(resources: &Resources) -> MutexGuard<'_, ()> {
+    resources.shared.reading.lock()
+}
 
-    /// Where the clone of a project's repository is.
-    pub(crate) fn clone_of(&self, project: &str) -> PathBuf {
-        let name = project.replace('%', "%25").replace('/', "%2F");
-        self.0.data_dir.join("clones").join(format!("{name}.git"))
-    }
+/// Where the clone of a project's repository is.
+pub(crate) fn clone_path(resources: &Resources, project: &str) -> PathBuf {
+    let name = project.replace('%', "%25").replace('/', "%2F");
+    resources.shared.data_dir.join("clones").join(format!("{name}.git"))
+}
 
-    /// The objects of a project's repository. They stay open.
-    pub(crate) fn objects(&self, project: &str) -> Result<Arc<Objects>> {
-        let mut open = self.0.objects.lock();
-        if let Some(objects) = open.get(project) {
-            return Ok(objects.clone());
-        }
-        let objects = Arc::new(Objects::open(&self.clone_of(project))?);
-        open.insert(project.to_owned(), objects.clone());
-        Ok(objects)
+/// The objects of a project's repository. They stay open.
+pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<Objects>> {
+    let mut open = resources.shared.objects.lock();
+    if let Some(objects) = open.get(project) {
+        return Ok(objects.clone());
     }
+    let objects = Arc::new(Objects::open(&clone_path(resources, project))?);
+    open.insert(project.to_owned(), objects.clone());
+    Ok(objects)
+}
 
-    fn close_clone(&self, project: &str) {
-        self.0.objects.lock().remove(project);
+fn close_clone(resources: &Resources, project: &str) {
+    resources.shared.objects.lock().remove(project);
+}
+
+/// The git program, looked for once.
+pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
+    if let Some(git) = resources.shared.git.get() {
+        return Ok(git.clone());
     }
+    let repositories = &resources.settings().repositories;
+    let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
+    let settings = GitSettings { ssh_agent, child, ..Default::default() };
+    let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
+    Ok(resources.shared.git.get_or_init(|| found).clone())
+}
 
-    /// The git program, looked for once.
-    pub(crate) fn git(&self) -> Result<Git> {
-        if let Some(git) = self.0.git.get() {
-            return Ok(git.clone());
-        }
-        let repositories = &self.settings().repositories;
-        let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
-        let settings = GitSettings { ssh_agent, child, ..Default::default() };
-        let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
-        Ok(self.0.git.get_or_init(|| found).clone())
+/// What the ledger knows of a project's repository.
+pub(crate) fn repository_record(resources: &Resources, project: &str) -> Result<Option<Arc<Repository>>> {
+    let mut known = resources.shared.repositories.lock();
+    if let Some(repository) = known.get(project) {
+        return Ok(Some(repository.clone()));
     }
+    let Some(item) = resources.ledger().item(project, ItemKind::Repository, REPOSITORY)? else { return Ok(None) };
+    let damaged = |error: serde_json::Error| Error::internal(format!("the repository of {project}: {error}"));
+    let payload = item.payload.unwrap_or_default();
+    let Record::Repository(repository) = parse(ItemKind::Repository, REPOSITORY, &payload).map_err(damaged)? else {
+        return Ok(None);
+    };
+    let repository = Arc::new(repository);
+    known.insert(project.to_owned(), repository.clone());
+    Ok(Some(repository))
+}
 
-    /// What the ledger knows of a project's repository.
-    pub(crate) fn repository_record(&self, project: &str) -> Result<Option<Arc<Repository>>> {
-        let mut known = self.0.repositories.lock();
-        if let Some(repository) = known.get(project) {
-            return Ok(Some(repository.clone()));
-        }
-        let Some(item) = self.ledger().item(project, ItemKind::Repository, REPOSITORY)? else { return Ok(None) };
-        let damaged = |error: serde_json::Error| Error::internal(format!("the repository of {project}: {error}"));
-        let payload = item.payload.unwrap_or_default();
-        let Record::Repository(repository) = parse(ItemKind::Repository, REPOSITORY, &payload).map_err(damaged)? else {
-            return Ok(None);
-        };
-        let repository = Arc::new(repository);
-        known.insert(project.to_owned(), repository.clone());
-        Ok(Some(repository))
-    }
+pub(crate) fn evict_repository_record(resources: &Resources, project: &str) {
+    resources.shared.repositories.lock().remove(project);
+}
 
-    pub(crate) fn evict_repository_record(&self, project: &str) {
-        self.0.repositories.lock().remove(project);
-    }
-
-    /// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
-    pub(crate) fn commit_record(
-        &self,
-        project: &str,
-        sha: &str,
-    ) -> Result<Option<backstory_model::repository::CommitRecord>> {
-        let item = match self.ledger().item(project, ItemKind::Commit, sha)? {
-            Some(item) => item,
-            None => {
-                let found = self.ledger().keys_with_prefix(project, ItemKind::Commit, sha, 2)?;
-                let [only] = found.as_slice() else { return Ok(None) };
-                match self.ledger().item(project, ItemKind::Commit, only)? {
-                    Some(item) => item,
-                    None => return Ok(None),
-                }
+/// The record of a commit by its object name, whole or abbreviated; `None` if there is none, or several.
+pub(crate) fn commit_record(
+    resources: &Resources,
+    project: &str,
+    sha: &str,
+) -> Result<Option<backstory_model::repository::CommitRecord>> {
+    let item = match resources.ledger().item(project, ItemKind::Commit, sha)? {
+        Some(item) => item,
+        None => {
+            let found = resources.ledger().keys_with_prefix(project, ItemKind::Commit, sha, 2)?;
+            let [only] = found.as_slice() else { return Ok(None) };
+            match resources.ledger().item(project, ItemKind::Commit, only)? {
+                Some(item) => item,
+                None => return Ok(None),
             }
-        };
-        match self.parse(&item)? {
-            backstory_model::entity::Item::Repository(of) => match of.record {
-                Record::Commit(record) => Ok(Some(*record)),
-                _ => Ok(None),
-            },
-            _ => Ok(None),
         }
+    };
+    match parse_item(resources, &item)? {
+        backstory_model::entity::Item::Repository(of) => match of.record {
+            Record::Commit(record) => Ok(Some(*record)),
+            _ => Ok(None),
+        },
+        _ => Ok(None),
     }
 }
 
 /// The repository of a project is being read.
 pub(crate) struct Indexing {
-    engine: Engine,
+    resources: Resources,
     project: String,
 }
 
 impl Drop for Indexing {
     fn drop(&mut self) {
-        let mut indexing = self.engine.0.indexing.lock();
+        let mut indexing = self.resources.shared.indexing.lock();
         indexing.take_if(|project| *project == self.project);
     }
 }

@@ -6,9 +6,9 @@
 //! why.
 
 mod candidates;
-mod definitions;
+pub(crate) mod definitions;
 mod evidence;
-mod names;
+pub(crate) mod names;
 mod query;
 mod story;
 mod summary;
@@ -33,19 +33,27 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::{Error, Result},
+    read::resolve_id,
+    records::reference_syntax,
     rerank::{MAX_RERANKED, Reranker},
+    resources::Resources,
     settings::Ranking,
+    sync::known_projects,
 };
-use candidates::stored;
-pub(crate) use candidates::{is_excluded, meets};
-use definitions::only_symbol;
-pub(crate) use definitions::{Definition, symbols};
+use candidates::{retrieve_candidates, score_passages, stored};
+use definitions::{find_definitions, only_symbol};
 use evidence::{Candidate, Scale, ScoredPassage, gathered};
-pub(crate) use names::check_names;
+use names::expand_author_names;
 use query::ParsedQuery;
-use story::Story;
+use story::{Story, group_results};
+
+pub(crate) use candidates::{is_excluded, meets};
+
+pub(crate) use definitions::{Definition, symbols};
+
+pub(crate) use names::check_names;
+
 pub use summary::HitSummary;
 
 /// Longest query, in characters.
@@ -70,6 +78,7 @@ pub const LEXICAL_ONLY: &str = "Embedding service unavailable, using lexical sea
 
 /// What to search for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchRequest {
     /// Words or a question.
     pub query: String,
@@ -89,6 +98,7 @@ pub struct SearchRequest {
 
 /// What a search found: hits with their documents, or summaries of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchResponse<H = Hit> {
     /// The query.
     pub query: String,
@@ -142,6 +152,7 @@ pub struct Passage {
 
 /// What belongs to a story besides the document that leads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     /// Its id.
     pub id: NodeId,
@@ -149,233 +160,226 @@ pub struct Member {
     pub relation: Edge,
 }
 
-impl Engine {
-    /// Searches.
-    ///
-    /// # Errors
-    /// The query is empty or too long, a filter names what does not exist, or a store failed.
-    pub async fn search(&self, request: SearchRequest) -> Result<SearchResponse> {
-        let started = Instant::now();
-        let mut request = checked(request)?;
-        request.query = self.redactor().redact(&request.query).0.into_owned();
-        self.check_project(request.filter.project.as_deref()).await?;
-        let absent = self.expand_author_names(&mut request.filter).await?;
-        let understood = self.understand(&request).await?;
-        request.filter = understood.narrowed(&request.filter);
-        let ranking = request.ranking.unwrap_or(self.settings().ranking);
-        let index = self.index();
-        let projects = Projects::of(&request.filter);
-        let coverage = index.coverage_of(projects);
-        let terms = || understood.terms.terms.iter().map(|term| term.id);
-        let (documents, frequencies) = index.frequencies(projects, terms());
-        let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
-        let mut found = self.retrieve_candidates(&request, &words).await?;
-        let weights = Weights::new(documents, &frequencies);
-        // Text search weighs words by how rare they are in the whole index.
-        let (documents, frequencies) = index.frequencies(Projects::All, terms());
-        let bound = Weights::new(documents, &frequencies).total();
-        let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
-        let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
+/// Searches.
+///
+/// # Errors
+/// The query is empty or too long, a filter names what does not exist, or a store failed.
+pub(crate) async fn search_documents(resources: &Resources, request: SearchRequest) -> Result<SearchResponse> {
+    let started = Instant::now();
+    let mut request = checked(request)?;
+    request.query = resources.redactor().redact(&request.query).0.into_owned();
+    check_project(resources, request.filter.project.as_deref()).await?;
+    let absent = expand_author_names(resources, &mut request.filter).await?;
+    let understood = parse_query(resources, &request).await?;
+    request.filter = understood.narrowed(&request.filter);
+    let ranking = request.ranking.unwrap_or(resources.settings().ranking);
+    let index = resources.index();
+    let projects = Projects::of(&request.filter);
+    let coverage = index.coverage_of(projects);
+    let terms = || understood.terms.terms.iter().map(|term| term.id);
+    let (documents, frequencies) = index.frequencies(projects, terms());
+    let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
+    let mut found = retrieve_candidates(resources, &request, &words).await?;
+    let weights = Weights::new(documents, &frequencies);
+    // Text search weighs words by how rare they are in the whole index.
+    let (documents, frequencies) = index.frequencies(Projects::All, terms());
+    let bound = Weights::new(documents, &frequencies).total();
+    let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
+    let scale = Scale { terms: &understood.terms, weights: &weights, bound, newest };
 
-        let ids = found.chosen(&index, &request.filter, &understood);
-        let measured = self.measure(&scale, &found.vector, &ids).await?;
-        let facts = facts_of(&index, &ids);
-        let lexical = scale.lexical(&found.words);
-        let candidates = build_candidates(measured, &facts, &lexical, &request.filter);
-        let partial = coverage.embedded < coverage.documents;
-        let mut order = Order { ranking, mode: found.mode, partial, understood: &understood, scale: &scale, facts };
-        let mut stories = self.fold(candidates, &mut order, &request.filter).await?;
-        let mut notes = understood.notes.clone();
-        if request.rerank
-            && let Some(reranker) = &self.0.reranker
-        {
-            stories.truncate(request.limit.max(MAX_RERANKED));
-            match self.rerank(reranker, &request.query, &mut stories).await? {
-                Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
-                Err(reason) => {
-                    found.warnings.push(format!("{reason}; the order of the hits is that without reranking"));
-                }
+    let ids = found.chosen(&index, &request.filter, &understood);
+    let measured = score_passages(resources, &scale, &found.vector, &ids).await?;
+    let facts = facts_of(&index, &ids);
+    let lexical = scale.lexical(&found.words);
+    let candidates = build_candidates(measured, &facts, &lexical, &request.filter);
+    let mut order = Order { ranking, mode: found.mode, understood: &understood, scale: &scale, facts };
+    let mut stories = group_results(resources, candidates, &mut order, &request.filter).await?;
+    let mut notes = understood.notes.clone();
+    if request.rerank
+        && let Some(reranker) = &resources.shared.reranker
+    {
+        stories.truncate(request.limit.max(MAX_RERANKED));
+        match rerank(resources, reranker, &request.query, &mut stories).await? {
+            Ok(()) => notes.push(format!("the best hits are in the order of {}", reranker.model())),
+            Err(reason) => {
+                found.warnings.push(format!("{reason}; the order of the hits is that without reranking"));
             }
         }
-        stories.truncate(request.limit);
-        let hits = self.describe(&request.query, &weights, &order, stories).await?;
-        let mut warnings = absent;
-        warnings.append(&mut found.warnings);
-        if found.mode != Mode::Lexical && coverage.embedded < coverage.documents {
-            warnings.push(format!(
-                "{} of {} documents have no vectors yet; text search covers them",
-                coverage.documents - coverage.embedded,
-                coverage.documents
-            ));
-        }
-        Ok(SearchResponse {
-            query: request.query,
-            mode: found.mode,
-            ranking,
-            coverage,
-            took_ms: started.elapsed().as_secs_f64() * 1000.0,
-            understood: notes,
-            warnings,
-            hits,
-        })
     }
-
-    /// Issues, merge requests and commits that a text names, whether they are there or not.
-    pub(crate) async fn named(&self, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
-        let mut named = self.read_query(text, project).await?.named;
-        named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
-        for id in &mut named {
-            *id = self.whole(id.clone()).await?;
-        }
-        Ok(named)
+    stories.truncate(request.limit);
+    let hits = build_hits(resources, &request.query, &weights, &order, stories).await?;
+    let mut warnings = absent;
+    warnings.append(&mut found.warnings);
+    if found.mode != Mode::Lexical && coverage.embedded < coverage.documents {
+        warnings.push(format!(
+            "{} of {} documents have no vectors yet; text search covers them",
+            coverage.documents - coverage.embedded,
+            coverage.documents
+        ));
     }
+    Ok(SearchResponse {
+        query: request.query,
+        mode: found.mode,
+        ranking,
+        coverage,
+        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        understood: notes,
+        warnings,
+        hits,
+    })
+}
 
-    /// What short references in a query are relative to: the project that is asked about, or the only one.
-    async fn project_of_query(&self, project: Option<&str>) -> Result<Option<String>> {
-        if let Some(project) = project {
-            return Ok(Some(project.to_owned()));
-        }
-        let known = self.known_projects().await?;
-        Ok(known.first().filter(|_| known.len() == 1).cloned())
+/// Issues, merge requests and commits that a text names, whether they are there or not.
+pub(crate) async fn find_named(resources: &Resources, text: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
+    let mut named = read_query(resources, text, project).await?.named;
+    named.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+    for id in &mut named {
+        *id = resolve_id(resources, id.clone()).await?;
     }
+    Ok(named)
+}
 
-    /// A query as the forge of the project writes references.
-    async fn read_query(&self, query: &str, project: Option<&str>) -> Result<ParsedQuery> {
-        let Some(project) = self.project_of_query(project).await? else {
-            return Ok(ParsedQuery::of(query, None, Timestamp::now()));
-        };
-        let (engine, name) = (self.clone(), project.clone());
-        let (forge, forge_url) = self.blocking(move || engine.reference_syntax(&name)).await?;
-        let context = Context { forge, project: &project, forge_url: &forge_url };
-        Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
+/// What short references in a query are relative to: the project that is asked about, or the only one.
+async fn project_of_query(resources: &Resources, project: Option<&str>) -> Result<Option<String>> {
+    if let Some(project) = project {
+        return Ok(Some(project.to_owned()));
     }
+    let known = known_projects(resources).await?;
+    Ok(known.first().filter(|_| known.len() == 1).cloned())
+}
 
-    async fn understand(&self, request: &SearchRequest) -> Result<ParsedQuery> {
-        let mut understood = self.read_query(&request.query, request.filter.project.as_deref()).await?;
-        for id in &mut understood.named {
-            *id = self.whole(id.clone()).await?;
-        }
-        let index = self.index();
-        understood.named.retain(|id| !index.facts([id.to_string().as_str()]).is_empty());
-        for id in &understood.named {
-            understood.notes.push(format!("{id} is named in the query"));
-        }
-        self.add_definitions(request, &mut understood).await?;
-        Ok(understood)
+/// A query as the forge of the project writes references.
+async fn read_query(resources: &Resources, query: &str, project: Option<&str>) -> Result<ParsedQuery> {
+    let Some(project) = project_of_query(resources, project).await? else {
+        return Ok(ParsedQuery::of(query, None, Timestamp::now()));
+    };
+    let name = project.clone();
+    let (forge, forge_url) = resources.blocking(move |resources| reference_syntax(resources, &name)).await?;
+    let context = Context { forge, project: &project, forge_url: &forge_url };
+    Ok(ParsedQuery::of(query, Some(context), Timestamp::now()))
+}
+
+async fn parse_query(resources: &Resources, request: &SearchRequest) -> Result<ParsedQuery> {
+    let mut understood = read_query(resources, &request.query, request.filter.project.as_deref()).await?;
+    for id in &mut understood.named {
+        *id = resolve_id(resources, id.clone()).await?;
     }
-
-    /// Where a query is but the name of a function or type, or asks where one is, its definition is what is meant.
-    async fn add_definitions(&self, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
-        let names = match only_symbol(&request.query) {
-            Some(name) => vec![name],
-            None if understood.asks_for_code => symbols(&request.query),
-            None => return Ok(()),
-        };
-        for name in names {
-            for definition in self.definitions(name, &request.filter).await? {
-                understood.notes.push(format!("{} is the definition of {name}", definition.id));
-                understood.defining.insert(definition.file);
-                understood.definitions.insert(definition.id);
-            }
-        }
-        Ok(())
+    let index = resources.index();
+    understood.named.retain(|id| !index.facts([id.to_string().as_str()]).is_empty());
+    for id in &understood.named {
+        understood.notes.push(format!("{id} is named in the query"));
     }
+    add_definitions(resources, request, &mut understood).await?;
+    Ok(understood)
+}
 
-    /// Orders the best stories anew as the model judges their best passages. Scores stay with the places.
-    async fn rerank(
-        &self,
-        reranker: &Reranker,
-        query: &str,
-        stories: &mut [Story],
-    ) -> Result<std::result::Result<(), String>> {
-        let best = stories.len().min(MAX_RERANKED);
-        let stories = &mut stories[..best];
-        let passages: Vec<&ScoredPassage> =
-            stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
-        let texts = self.index().passage_texts(&stored(&passages)).await?;
-        let given = stories.iter().map(|story| {
-            let best = story.candidate.passages.first();
-            best.and_then(|passage| passage.text.of(&texts)).unwrap_or_default()
-        });
-        let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
-            Ok(judged) => judged,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
-        for (story, judgement) in stories.iter_mut().zip(judged) {
-            story.reranked = Some(judgement);
+/// Where a query is but the name of a function or type, or asks where one is, its definition is what is meant.
+async fn add_definitions(resources: &Resources, request: &SearchRequest, understood: &mut ParsedQuery) -> Result<()> {
+    let names = match only_symbol(&request.query) {
+        Some(name) => vec![name],
+        None if understood.asks_for_code => symbols(&request.query),
+        None => return Ok(()),
+    };
+    for name in names {
+        for definition in find_definitions(resources, name, &request.filter).await? {
+            understood.notes.push(format!("{} is the definition of {name}", definition.id));
+            understood.defining.insert(definition.file);
+            understood.definitions.insert(definition.id);
         }
-        stories.sort_by(|a, b| b.reranked.unwrap_or_default().total_cmp(&a.reranked.unwrap_or_default()));
-        for (story, score) in stories.iter_mut().zip(scores) {
-            story.score = score;
-        }
-        Ok(Ok(()))
     }
+    Ok(())
+}
 
-    /// The stories that are shown, each with the part of its text that answers best.
-    async fn describe(
-        &self,
-        query: &str,
-        weights: &Weights,
-        order: &Order<'_>,
-        stories: Vec<Story>,
-    ) -> Result<Vec<Hit>> {
-        let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
-        let shown: Vec<&ScoredPassage> =
-            stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
-        let index = self.index();
-        // In a task of its own, so that the two can use a core each.
-        let texts = tokio::spawn({
-            let (index, passages) = (index.clone(), stored(&shown));
-            async move { index.passage_texts(&passages).await }
-        });
-        let (documents, texts) = tokio::join!(index.documents(&ids), texts);
-        let (documents, texts) = (documents?, texts??);
-        let documents: HashMap<&str, &StoredDocument> =
-            documents.iter().map(|document| (document.id.as_str(), document)).collect();
-        let hit = |(story, id): (Story, &String)| {
-            let document = (*documents.get(id.as_str())?).clone();
-            let passage = |measured: &ScoredPassage| {
-                Some(Passage {
-                    document: measured.document.clone(),
-                    text: measured.text.of(&texts)?.to_owned(),
-                    similarity: measured.similarity,
-                    coverage: measured.coverage,
-                })
-            };
-            let passages: Vec<Passage> =
-                story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
-            let best = passages.first();
-            Some(Hit {
-                snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
-                score: story.score,
-                parts: story.candidate.parts,
-                why: story.why(order, weights),
-                passages,
-                members: story.members,
-                document,
+/// Orders the best stories anew as the model judges their best passages. Scores stay with the places.
+async fn rerank(
+    resources: &Resources,
+    reranker: &Reranker,
+    query: &str,
+    stories: &mut [Story],
+) -> Result<std::result::Result<(), String>> {
+    let best = stories.len().min(MAX_RERANKED);
+    let stories = &mut stories[..best];
+    let passages: Vec<&ScoredPassage> = stories.iter().filter_map(|story| story.candidate.passages.first()).collect();
+    let texts = resources.index().passage_texts(&stored(&passages)).await?;
+    let given = stories.iter().map(|story| {
+        let best = story.candidate.passages.first();
+        best.and_then(|passage| passage.text.of(&texts)).unwrap_or_default()
+    });
+    let judged = match reranker.judge(query, &given.collect::<Vec<_>>()).await {
+        Ok(judged) => judged,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let scores: Vec<f32> = stories.iter().map(|story| story.score).collect();
+    for (story, judgement) in stories.iter_mut().zip(judged) {
+        story.reranked = Some(judgement);
+    }
+    stories.sort_by(|a, b| b.reranked.unwrap_or_default().total_cmp(&a.reranked.unwrap_or_default()));
+    for (story, score) in stories.iter_mut().zip(scores) {
+        story.score = score;
+    }
+    Ok(Ok(()))
+}
+
+/// The stories that are shown, each with the part of its text that answers best.
+async fn build_hits(
+    resources: &Resources,
+    query: &str,
+    weights: &Weights,
+    order: &Order<'_>,
+    stories: Vec<Story>,
+) -> Result<Vec<Hit>> {
+    let ids: Vec<String> = stories.iter().map(|story| story.shown(&order.facts).to_owned()).collect();
+    let shown: Vec<&ScoredPassage> =
+        stories.iter().flat_map(|story| story.candidate.passages.iter().take(MAX_PASSAGES)).collect();
+    let index = resources.index();
+    // In a task of its own, so that the two can use a core each.
+    let texts = tokio::spawn({
+        let (index, passages) = (index.clone(), stored(&shown));
+        async move { index.passage_texts(&passages).await }
+    });
+    let (documents, texts) = tokio::join!(index.documents(&ids), texts);
+    let (documents, texts) = (documents?, texts??);
+    let documents: HashMap<&str, &StoredDocument> =
+        documents.iter().map(|document| (document.id.as_str(), document)).collect();
+    let hit = |(story, id): (Story, &String)| {
+        let document = (*documents.get(id.as_str())?).clone();
+        let passage = |measured: &ScoredPassage| {
+            Some(Passage {
+                document: measured.document.clone(),
+                text: measured.text.of(&texts)?.to_owned(),
+                similarity: measured.similarity,
+                coverage: measured.coverage,
             })
         };
-        Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
-    }
+        let passages: Vec<Passage> = story.candidate.passages.iter().take(MAX_PASSAGES).filter_map(passage).collect();
+        let best = passages.first();
+        Some(Hit {
+            snippet: snippet(best.map_or(&document.text, |passage| body_of(&passage.text)), query, SNIPPET),
+            score: story.score,
+            parts: story.candidate.parts,
+            why: story.why(order, weights),
+            passages,
+            members: story.members,
+            document,
+        })
+    };
+    Ok(stories.into_iter().zip(&ids).filter_map(hit).collect())
+}
 
-    pub(crate) async fn check_project(&self, project: Option<&str>) -> Result<()> {
-        let Some(project) = project else { return Ok(()) };
-        let known = self.known_projects().await?;
-        if known.contains(project) {
-            return Ok(());
-        }
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        Err(Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", "))))
+pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) -> Result<()> {
+    let Some(project) = project else { return Ok(()) };
+    let known = known_projects(resources).await?;
+    if known.contains(project) {
+        return Ok(());
     }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    Err(Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", "))))
 }
 
 /// What candidates are ordered by.
 struct Order<'a> {
     ranking: Ranking,
     mode: Mode,
-    /// Whether some documents have no vectors yet.
-    partial: bool,
     understood: &'a ParsedQuery,
     scale: &'a Scale<'a>,
     facts: HashMap<String, DocumentFacts>,
@@ -392,39 +396,49 @@ impl Order<'_> {
         }
     }
 
-    /// Adds the parts that do not depend on the passages.
+    /// Adds the parts that do not depend on the passages, as far as they have a weight.
     fn complete(&self, candidates: &mut BTreeMap<String, Candidate>) {
+        let weights = self.weights();
         for (id, candidate) in candidates {
             let Some(facts) = self.facts.get(id.as_str()) else { continue };
-            candidate.parts.recency = self.scale.recency(facts.created_at);
-            let people = &self.understood.people;
-            let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
-            candidate.parts.author = f32::from(u8::from(named));
+            if weights.recency > 0.0 {
+                candidate.parts.recency = self.scale.recency(facts.created_at);
+            }
+            if weights.importance > 0.0 {
+                candidate.parts.importance = facts.importance;
+            }
+            if weights.author > 0.0 {
+                let people = &self.understood.people;
+                let named = facts.author.as_deref().is_some_and(|author| people.iter().any(|name| name == author));
+                candidate.parts.author = f32::from(u8::from(named));
+            }
         }
     }
 
     /// Best first.
     fn ranked(&self, candidates: &BTreeMap<String, Candidate>) -> Vec<(String, f32)> {
         if self.ranking.profile == Profile::Rrf && self.mode == Mode::Hybrid {
-            let leg = |part: fn(&Parts) -> f32| {
-                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(&of.parts)));
+            let leg = |part: fn(&Candidate) -> f32| {
+                let scored = candidates.iter().map(|(id, of)| (id.clone(), part(of)));
                 let ranked = sorted(scored.filter(|(_, score)| *score > 0.0));
                 ranked.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
             };
-            return fuse_ranks(&[leg(|parts| parts.lexical), leg(|parts| parts.semantic)], RRF_K);
+            return fuse_ranks(&[leg(|of| of.parts.lexical), leg(|of| of.nearness)], RRF_K);
         }
         let weights = self.weights();
+        let has_vectors = candidates.values().any(|of| of.nearness > 0.0);
         let score = |(id, of): (&String, &Candidate)| {
             let kind = self.facts.get(id.as_str()).map(|facts| facts.kind);
             let prior = kind.map_or(1.0, |kind| self.understood.prior(kind));
             // One leg alone is not weighed against the other.
             let is_weighed = kind == Some(DocumentKind::Commit) && self.mode == Mode::Hybrid;
             let weights = if is_weighed { of_commit(weights) } else { weights };
-            // Where only the meaning counts, words stand for it in what has no vectors yet.
-            let by_words = self.partial && weights.lexical == 0.0 && of.parts.semantic == 0.0;
+            // Where only the meaning counts, words stand for it as long as there are no vectors at all.
+            let by_words = weights.lexical == 0.0 && !has_vectors;
             let weights = if by_words { Parts { lexical: weights.semantic, ..weights } } else { weights };
+            let parts = Parts { semantic: of.nearness, ..of.parts };
             let direct = if self.understood.means(id) { DIRECT } else { 0.0 };
-            (id.clone(), direct + prior * of.parts.score(&weights))
+            (id.clone(), direct + prior * parts.score(&weights))
         };
         sorted(candidates.iter().map(score).filter(|(_, score)| *score > 0.0))
     }

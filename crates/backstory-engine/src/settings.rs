@@ -6,6 +6,7 @@ use std::{ffi::OsString, fmt, path::PathBuf};
 pub use backstory_model::reference::Forge as ForgeKind;
 use backstory_model::{
     link::DEFAULT_CONFIDENCE,
+    role::{Roles, ServerRole},
     score::{Parts, Profile},
     sight::Visibility,
 };
@@ -15,7 +16,12 @@ use jiff::SignedDuration;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use crate::{embed, llm, rerank, snapshot::DEFAULT_KEPT};
+use crate::{
+    embed,
+    error::{Error, ErrorKind, Result},
+    llm, rerank,
+    snapshot::DEFAULT_KEPT,
+};
 
 /// A forge and its projects.
 #[derive(Clone, Debug)]
@@ -44,6 +50,7 @@ impl Forge {
 
 /// How hits of a search are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranking {
     /// How the parts become a score.
     pub profile: Profile,
@@ -180,11 +187,34 @@ pub struct Settings {
     pub redactor: Redactor,
     /// What is not kept.
     pub retention: Retention,
+    /// What this process does.
+    pub roles: Roles,
 }
 
 impl Settings {
     /// Every project with its forge.
     pub fn projects(&self) -> impl Iterator<Item = (&Forge, &str)> {
         self.forges.iter().flat_map(|forge| forge.projects.iter().map(move |project| (forge, project.as_str())))
+    }
+
+    /// Refuses what this process does not do.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ErrorKind::Unavailable): it does not have the role.
+    pub fn require_role(&self, role: ServerRole) -> Result<()> {
+        if self.roles.has(role) {
+            return Ok(());
+        }
+        let what = match role {
+            ServerRole::Read => "answer questions",
+            ServerRole::Write => "sync or change anything",
+            ServerRole::Embed => "make vectors",
+        };
+        let message = format!(
+            "this server does not {what}: it was started with --roles {}; restart it with --roles {}",
+            self.roles,
+            self.roles.with(role)
+        );
+        Err(Error::new(ErrorKind::Unavailable, message))
     }
 }

@@ -14,13 +14,17 @@ pub use self::{
     },
 };
 use crate::{
-    Engine,
     error::{Error, Result},
+    read::resolve_id,
+    resources::Resources,
     use_case::UseCase,
 };
+use commit::commit_details;
+use thread::{discussion_with_parent, thread_details};
 
 /// Requests an issue, merge request, discussion or commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShowRequest {
     /// Its id. That of a commit may be abbreviated; where issues and merge requests share their numbers, either may be
     /// given for the other.
@@ -31,13 +35,14 @@ impl UseCase for ShowRequest {
     const NAME: &'static str = "show";
     type Answer = NodeDetails;
 
-    async fn run(self, engine: &Engine) -> Result<NodeDetails> {
-        engine.show(self).await
+    async fn run(self, resources: &Resources) -> Result<NodeDetails> {
+        show_node(resources, self).await
     }
 }
 
 /// The node of a [`ShowRequest`]. Its id says in JSON which it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum NodeDetails {
     /// An issue or merge request.
@@ -48,27 +53,25 @@ pub enum NodeDetails {
     Commit(Box<CommitDetails>),
 }
 
-impl Engine {
-    /// Returns an issue, merge request, discussion or commit with all that belongs to it.
-    ///
-    /// # Errors
-    /// It does not exist or is something else, or a store cannot be read.
-    pub async fn show(&self, request: ShowRequest) -> Result<NodeDetails> {
-        let id = self.whole(request.id).await?;
-        match &id {
-            NodeId::Thread(thread) => Ok(NodeDetails::Thread(Box::new(self.thread_details(thread).await?))),
-            NodeId::Discussion { thread, .. } => {
-                Ok(NodeDetails::Discussion(Box::new(self.discussion_with_parent(&id, thread).await?)))
-            }
-            NodeId::Commit { .. } => Ok(NodeDetails::Commit(Box::new(self.commit_details(&id).await?))),
-            other => {
-                let id = other.to_string();
-                Err(Error::invalid(format!(
-                    "{} is neither an issue, nor a merge request, nor a discussion, nor a commit; write \
-                     group/project#12, group/project!7 or group/project@1a2b3c4",
-                    echo(&id)
-                )))
-            }
+/// Returns an issue, merge request, discussion or commit with all that belongs to it.
+///
+/// # Errors
+/// It does not exist or is something else, or a store cannot be read.
+pub(crate) async fn show_node(resources: &Resources, request: ShowRequest) -> Result<NodeDetails> {
+    let id = resolve_id(resources, request.id).await?;
+    match &id {
+        NodeId::Thread(thread) => Ok(NodeDetails::Thread(Box::new(thread_details(resources, thread).await?))),
+        NodeId::Discussion { thread, .. } => {
+            Ok(NodeDetails::Discussion(Box::new(discussion_with_parent(resources, &id, thread).await?)))
+        }
+        NodeId::Commit { .. } => Ok(NodeDetails::Commit(Box::new(commit_details(resources, &id).await?))),
+        other => {
+            let id = other.to_string();
+            Err(Error::invalid(format!(
+                "{} is neither an issue, nor a merge request, nor a discussion, nor a commit; write \
+                 group/project#12, group/project!7 or group/project@1a2b3c4",
+                echo(&id)
+            )))
         }
     }
 }

@@ -21,8 +21,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    repository::repository_record,
+    resources::Resources,
     use_case::{Scope, UseCase, Weight},
 };
 
@@ -50,6 +51,7 @@ pub struct State {
 
 /// The states on record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshots {
     /// Id of what the index holds now.
     pub current: String,
@@ -59,6 +61,7 @@ pub struct Snapshots {
 
 /// A state on record, without its list of documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotReport {
     /// Its id, which depends on what it holds alone.
     pub id: String,
@@ -87,6 +90,7 @@ pub struct SnapshotReport {
 
 /// The indexed commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotCommit {
     /// Full path of its project.
     pub project: String,
@@ -96,6 +100,7 @@ pub struct SnapshotCommit {
 
 /// How one state differs from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Id of the first.
     pub from: String,
@@ -113,6 +118,7 @@ pub struct Comparison {
 
 /// Documents that differ in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// How many.
     pub count: u64,
@@ -122,10 +128,12 @@ pub struct Difference {
 
 /// Lists the states on record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSnapshots {}
 
 /// Looks at one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -133,6 +141,7 @@ pub struct GetSnapshot {
 
 /// Pins a state, so that its record is kept, or unpins it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinSnapshot {
     /// Its id, or at least four of its first digits.
     pub id: String,
@@ -142,6 +151,7 @@ pub struct PinSnapshot {
 
 /// Compares two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompareSnapshots {
     /// Id of the first, or at least four of its first digits.
     pub from: String,
@@ -153,14 +163,15 @@ pub struct CompareSnapshots {
 
 /// Removes the records that need not be kept, as each sync does; their ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PruneSnapshots {}
 
 impl UseCase for ListSnapshots {
     const NAME: &'static str = "snapshots";
     type Answer = Snapshots;
 
-    async fn run(self, engine: &Engine) -> Result<Snapshots> {
-        engine.snapshots().await
+    async fn run(self, resources: &Resources) -> Result<Snapshots> {
+        list_snapshots(resources).await
     }
 }
 
@@ -168,8 +179,8 @@ impl UseCase for GetSnapshot {
     const NAME: &'static str = "snapshot";
     type Answer = SnapshotReport;
 
-    async fn run(self, engine: &Engine) -> Result<SnapshotReport> {
-        engine.snapshot(&self.id).await
+    async fn run(self, resources: &Resources) -> Result<SnapshotReport> {
+        find_snapshot(resources, &self.id).await
     }
 }
 
@@ -178,8 +189,8 @@ impl UseCase for PinSnapshot {
     const SCOPE: Scope = Scope::Admin;
     type Answer = SnapshotReport;
 
-    async fn run(self, engine: &Engine) -> Result<SnapshotReport> {
-        engine.pin_snapshot(&self.id, self.pinned).await
+    async fn run(self, resources: &Resources) -> Result<SnapshotReport> {
+        pin_snapshot(resources, &self.id, self.pinned).await
     }
 }
 
@@ -188,8 +199,8 @@ impl UseCase for CompareSnapshots {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Comparison;
 
-    async fn run(self, engine: &Engine) -> Result<Comparison> {
-        engine.compare_snapshots(&self.from, &self.to, self.limit).await
+    async fn run(self, resources: &Resources) -> Result<Comparison> {
+        compare_snapshots(resources, &self.from, &self.to, self.limit).await
     }
 }
 
@@ -198,8 +209,8 @@ impl UseCase for PruneSnapshots {
     const SCOPE: Scope = Scope::Admin;
     type Answer = Vec<String>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<String>> {
-        engine.prune_snapshots().await
+    async fn run(self, resources: &Resources) -> Result<Vec<String>> {
+        prune_snapshots(resources).await
     }
 }
 
@@ -231,204 +242,207 @@ impl Difference {
     }
 }
 
-impl Engine {
-    /// What the index holds now.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn state(&self) -> Result<State> {
-        let engine = self.clone();
-        self.blocking(move || engine.state_now()).await
-    }
+/// What the index holds now.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn load_state(resources: &Resources) -> Result<State> {
+    resources.blocking(current_state).await
+}
 
-    pub(crate) fn state_now(&self) -> Result<State> {
-        let mut commits = BTreeMap::new();
-        for entry in self.ledger().repositories()? {
-            let default = self.repository_record(&entry.project)?.and_then(|of| of.default_branch.clone());
-            let head = default.as_ref().and_then(|name| entry.indexed.get(name.as_str()));
-            if let Some(head) = head.or(entry.indexed.values().next()) {
-                commits.insert(entry.project, head.to_string());
-            }
+pub(crate) fn current_state(resources: &Resources) -> Result<State> {
+    let mut commits = BTreeMap::new();
+    for entry in resources.ledger().repositories()? {
+        let default = repository_record(resources, &entry.project)?.and_then(|of| of.default_branch.clone());
+        let head = default.as_ref().and_then(|name| entry.indexed.get(name.as_str()));
+        if let Some(head) = head.or(entry.indexed.values().next()) {
+            commits.insert(entry.project, head.to_string());
         }
-        let index = self.index();
-        let coverage = index.coverage();
-        let model = self.model_tag();
-        let mut text = format!(
-            "backstory snapshot 1\n{}\n{} {}\n{}\n",
-            index.digest(),
-            model.name,
-            model.dimension,
-            coverage.embedded
-        );
-        for (project, commit) in &commits {
-            text.push_str(&format!("{project} {commit}\n"));
-        }
-        Ok(State { id: sha256_hex(&text)[..DIGITS].to_owned(), commits, coverage })
     }
+    let index = resources.index();
+    let coverage = index.coverage();
+    let model = resources.model_tag();
+    let mut text = format!(
+        "backstory snapshot 1\n{}\n{} {}\n{}\n",
+        index.digest(),
+        model.name,
+        model.dimension,
+        coverage.embedded
+    );
+    for (project, commit) in &commits {
+        text.push_str(&format!("{project} {commit}\n"));
+    }
+    Ok(State { id: sha256_hex(&text)[..DIGITS].to_owned(), commits, coverage })
+}
 
-    /// Puts what the index holds on record, unless it is already or there is nothing, and forgets the oldest states.
-    /// `error` is why the work failed that led here.
-    pub(crate) async fn record_snapshot(&self, took: Duration, error: Option<&Error>) -> Result<()> {
-        let engine = self.with_full_visibility();
-        let last_error = error.map(ToString::to_string);
-        self.blocking(move || {
+/// Puts what the index holds on record, unless it is already or there is nothing, and forgets the oldest states.
+/// `error` is why the work failed that led here.
+pub(crate) async fn record_snapshot(resources: &Resources, took: Duration, error: Option<&Error>) -> Result<()> {
+    let resources = resources.with_full_visibility();
+    let last_error = error.map(ToString::to_string);
+    resources
+        .blocking(move |resources| {
             // What everybody sees is a state of its own, if it is not all there is.
-            let open = engine.seeing(Visibility::Open);
-            let differs = open.state_now()?.id != engine.state_now()?.id;
-            open.record_state(took, last_error.as_deref(), false)?;
+            let open = resources.seeing(Visibility::Open);
+            let differs = current_state(&open)?.id != current_state(resources)?.id;
+            record_state(&open, took, last_error.as_deref(), false)?;
             if differs {
-                engine.record_state(took, last_error.as_deref(), true)?;
+                record_state(resources, took, last_error.as_deref(), true)?;
             }
-            engine.prune_now().map(drop)
+            prune_now(resources).map(drop)
         })
         .await
-    }
+}
 
-    fn record_state(&self, took: Duration, last_error: Option<&str>, confidential: bool) -> Result<()> {
-        let State { id, commits, coverage } = self.state_now()?;
-        if coverage.documents == 0 || self.ledger().snapshot(&id)?.is_some() {
-            return Ok(());
-        }
-        let index = self.index();
-        let snapshot = Snapshot {
-            id,
-            created_at: Timestamp::now(),
-            status: if last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
-            ledger_seq: self.ledger().last_seq()?,
-            model: self.model_tag().name,
-            commits,
-            stats: SnapshotStats {
-                documents: coverage.documents,
-                embedded: coverage.embedded,
-                passages: coverage.passages,
-                // What cannot be looked at is not worth failing for.
-                bytes: index.size_on_disk().unwrap_or(0),
-                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            },
-            pinned: false,
-            last_error: last_error.map(str::to_owned),
-            contents_bytes: 0,
-            confidential,
-        };
-        self.ledger().put_snapshot(&snapshot, &index.imprints())?;
-        Ok(())
+fn record_state(resources: &Resources, took: Duration, last_error: Option<&str>, confidential: bool) -> Result<()> {
+    let State { id, commits, coverage } = current_state(resources)?;
+    if coverage.documents == 0 || resources.ledger().snapshot(&id)?.is_some() {
+        return Ok(());
     }
+    let index = resources.index();
+    let snapshot = Snapshot {
+        id,
+        created_at: Timestamp::now(),
+        status: if last_error.is_some() { SnapshotStatus::Failed } else { SnapshotStatus::Completed },
+        ledger_seq: resources.ledger().last_seq()?,
+        model: resources.model_tag().name,
+        commits,
+        stats: SnapshotStats {
+            documents: coverage.documents,
+            embedded: coverage.embedded,
+            passages: coverage.passages,
+            // What cannot be looked at is not worth failing for.
+            bytes: index.size_on_disk().unwrap_or(0),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        },
+        pinned: false,
+        last_error: last_error.map(str::to_owned),
+        contents_bytes: 0,
+        confidential,
+    };
+    resources.ledger().put_snapshot(&snapshot, &index.imprints())?;
+    Ok(())
+}
 
-    /// Runs work that may change the index, and puts what it led to on record, also if it failed.
-    pub(crate) async fn recorded<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let started = Instant::now();
-        let done = work.await;
-        self.record_snapshot(started.elapsed(), done.as_ref().err()).await?;
-        done
-    }
+/// Runs work that may change the index, and puts what it led to on record, also if it failed.
+pub(crate) async fn with_snapshot<T>(resources: &Resources, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let started = Instant::now();
+    let done = work.await;
+    record_snapshot(resources, started.elapsed(), done.as_ref().err()).await?;
+    done
+}
 
-    /// The states on record.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn snapshots(&self) -> Result<Snapshots> {
-        let engine = self.clone();
-        self.blocking(move || {
-            let current = engine.state_now()?.id;
-            let recorded = engine.ledger().snapshots()?;
+/// The states on record.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn list_snapshots(resources: &Resources) -> Result<Snapshots> {
+    resources
+        .blocking(move |resources| {
+            let current = current_state(resources)?.id;
+            let recorded = resources.ledger().snapshots()?;
             let recorded = recorded.into_iter().map(|known| SnapshotReport::of(known, &current)).collect();
             Ok(Snapshots { current, recorded })
         })
         .await
-    }
+}
 
-    /// A state by its id, or by at least four of its first digits.
-    ///
-    /// # Errors
-    /// There is none, or several.
-    pub async fn snapshot(&self, id: &str) -> Result<SnapshotReport> {
-        let (engine, id) = (self.clone(), id.to_owned());
-        self.blocking(move || Ok(SnapshotReport::of(engine.snapshot_now(&id)?, &engine.state_now()?.id))).await
-    }
-
-    fn snapshot_now(&self, id: &str) -> Result<Snapshot> {
-        let id = id.trim().to_ascii_lowercase();
-        if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Error::invalid(format!(
-                "'{}' is no id of a snapshot; write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' \
-                 shows them",
-                id.chars().take(80).collect::<String>()
-            )));
-        }
-        let mut found = self.ledger().snapshots()?;
-        found.retain(|known| known.id.starts_with(&id));
-        match (found.pop(), found.len()) {
-            (Some(only), 0) => Ok(only),
-            (None, _) => Err(Error::new(
-                ErrorKind::NotFound,
-                format!("there is no snapshot {id}; 'backstory snapshots list' shows those that are kept"),
-            )),
-            (Some(_), _) => Err(Error::invalid(format!("several snapshots begin with {id}; write more digits"))),
-        }
-    }
-
-    /// Pins a state, so that it is kept, or unpins it.
-    ///
-    /// # Errors
-    /// There is none of that id.
-    pub async fn pin_snapshot(&self, id: &str, pinned: bool) -> Result<SnapshotReport> {
-        let (engine, id) = (self.clone(), id.to_owned());
-        self.blocking(move || {
-            let found = engine.snapshot_now(&id)?;
-            engine.ledger().pin_snapshot(&found.id, pinned)?;
-            Ok(SnapshotReport::of(Snapshot { pinned, ..found }, &engine.state_now()?.id))
+/// A state by its id, or by at least four of its first digits.
+///
+/// # Errors
+/// There is none, or several.
+pub(crate) async fn find_snapshot(resources: &Resources, id: &str) -> Result<SnapshotReport> {
+    let id = id.to_owned();
+    resources
+        .blocking(move |resources| {
+            Ok(SnapshotReport::of(load_snapshot(resources, &id)?, &current_state(resources)?.id))
         })
         .await
-    }
+}
 
-    /// Forgets the states that need not be kept, as each sync does; says which.
-    ///
-    /// # Errors
-    /// The ledger cannot be written.
-    pub async fn prune_snapshots(&self) -> Result<Vec<String>> {
-        let engine = self.clone();
-        self.blocking(move || engine.prune_now()).await
+fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
+    let id = id.trim().to_ascii_lowercase();
+    if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Error::invalid(format!(
+            "'{}' is no id of a snapshot; write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' \
+             shows them",
+            id.chars().take(80).collect::<String>()
+        )));
     }
-
-    /// Keeps the pinned ones, the current ones, and the newest of the others; of those with something confidential in them
-    /// as many as of those without. Says which went, as far as they are seen.
-    fn prune_now(&self) -> Result<Vec<String>> {
-        let engine = self.with_full_visibility();
-        let current = [engine.state_now()?.id, engine.seeing(Visibility::Open).state_now()?.id];
-        let kept = self.settings().snapshots.keep.max(1);
-        let all = engine.ledger().snapshots()?;
-        let mut gone = Vec::new();
-        for confidential in [false, true] {
-            let others = all.iter().filter(|of| !of.pinned && of.confidential == confidential);
-            let others = others.filter(|of| !current.contains(&of.id));
-            // The current one is one of those that are kept.
-            let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
-            engine.ledger().delete_snapshots(&old)?;
-            gone.extend(old.into_iter().filter(|_| self.sight().sees(confidential)));
-        }
-        Ok(gone)
+    let mut found = resources.ledger().snapshots()?;
+    found.retain(|known| known.id.starts_with(&id));
+    match (found.pop(), found.len()) {
+        (Some(only), 0) => Ok(only),
+        (None, _) => Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no snapshot {id}; 'backstory snapshots list' shows those that are kept"),
+        )),
+        (Some(_), _) => Err(Error::invalid(format!("several snapshots begin with {id}; write more digits"))),
     }
+}
 
-    /// How one state differs from another, naming at most `limit` documents of each kind.
-    ///
-    /// # Errors
-    /// One of them is not on record, or the limit is above [`MAX_COMPARED`].
-    pub async fn compare_snapshots(&self, from: &str, to: &str, limit: usize) -> Result<Comparison> {
-        if limit > MAX_COMPARED {
-            return Err(Error::invalid(format!("{limit} names were asked for; it must be 0 to {MAX_COMPARED}")));
-        }
-        let (engine, from, to) = (self.clone(), from.to_owned(), to.to_owned());
-        self.blocking(move || {
-            let (from, to) = (engine.snapshot_now(&from)?.id, engine.snapshot_now(&to)?.id);
+/// Pins a state, so that it is kept, or unpins it.
+///
+/// # Errors
+/// There is none of that id.
+pub(crate) async fn pin_snapshot(resources: &Resources, id: &str, pinned: bool) -> Result<SnapshotReport> {
+    let id = id.to_owned();
+    resources
+        .blocking(move |resources| {
+            let found = load_snapshot(resources, &id)?;
+            resources.ledger().pin_snapshot(&found.id, pinned)?;
+            Ok(SnapshotReport::of(Snapshot { pinned, ..found }, &current_state(resources)?.id))
+        })
+        .await
+}
+
+/// Forgets the states that need not be kept, as each sync does; says which.
+///
+/// # Errors
+/// The ledger cannot be written.
+pub(crate) async fn prune_snapshots(resources: &Resources) -> Result<Vec<String>> {
+    resources.blocking(prune_now).await
+}
+
+/// Keeps the pinned ones, the current ones, and the newest of the others; of those with something confidential in them
+/// as many as of those without. Says which went, as far as they are seen.
+fn prune_now(resources: &Resources) -> Result<Vec<String>> {
+    let full = resources.with_full_visibility();
+    let current = [current_state(&full)?.id, current_state(&full.seeing(Visibility::Open))?.id];
+    let kept = resources.settings().snapshots.keep.max(1);
+    let all = full.ledger().snapshots()?;
+    let mut gone = Vec::new();
+    for confidential in [false, true] {
+        let others = all.iter().filter(|of| !of.pinned && of.confidential == confidential);
+        let others = others.filter(|of| !current.contains(&of.id));
+        // The current one is one of those that are kept.
+        let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
+        full.ledger().delete_snapshots(&old)?;
+        gone.extend(old.into_iter().filter(|_| resources.sight().sees(confidential)));
+    }
+    Ok(gone)
+}
+
+/// How one state differs from another, naming at most `limit` documents of each kind.
+///
+/// # Errors
+/// One of them is not on record, or the limit is above [`MAX_COMPARED`].
+pub(crate) async fn compare_snapshots(resources: &Resources, from: &str, to: &str, limit: usize) -> Result<Comparison> {
+    if limit > MAX_COMPARED {
+        return Err(Error::invalid(format!("{limit} names were asked for; it must be 0 to {MAX_COMPARED}")));
+    }
+    let (from, to) = (from.to_owned(), to.to_owned());
+    resources
+        .blocking(move |resources| {
+            let (from, to) = (load_snapshot(resources, &from)?.id, load_snapshot(resources, &to)?.id);
             let documents = |id: &str| {
                 let gone = || Error::internal(format!("snapshot {id} has gone meanwhile"));
-                engine.ledger().snapshot_documents(id)?.ok_or_else(gone)
+                resources.ledger().snapshot_documents(id)?.ok_or_else(gone)
             };
             let (old, new) = (documents(&from)?, documents(&to)?);
             Ok(Comparison { from, to, ..compared(&old, &new, limit) })
         })
         .await
-    }
 }
 
 /// Walks along both lists, which are ordered by id.

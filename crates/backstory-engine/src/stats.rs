@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::sight::Visibility;
+use backstory_model::{role::ServerRole, sight::Visibility};
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
     error::Result,
+    read::index_coverage,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
@@ -17,20 +18,23 @@ const WRITTEN_NOTE: &str = "WrittenNote";
 
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsRequest {}
 
 impl UseCase for StatsRequest {
     const NAME: &'static str = "stats";
+    const ROLE: Option<ServerRole> = None;
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Stats;
 
-    async fn run(self, engine: &Engine) -> Result<Stats> {
-        engine.stats().await
+    async fn run(self, resources: &Resources) -> Result<Stats> {
+        collect_stats(resources).await
     }
 }
 
 /// Counts of what the stores hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Projects in the graph.
     pub projects: u64,
@@ -76,6 +80,7 @@ pub struct Stats {
 
 /// Secrets that were replaced in all items of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectSecrets {
     /// Full path of the project; empty for people, who belong to no project.
     pub project: String,
@@ -85,6 +90,7 @@ pub struct ProjectSecrets {
 
 /// How many secrets of a kind were replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretCount {
     /// Name of the kind, as in `[redacted:<kind>:<length>]`.
     pub kind: String,
@@ -92,55 +98,53 @@ pub struct SecretCount {
     pub count: u64,
 }
 
-impl Engine {
-    /// Returns counts of what the stores hold.
-    ///
-    /// # Errors
-    /// A store cannot be read.
-    pub async fn stats(&self) -> Result<Stats> {
-        let nodes = self.node_counts().await?;
-        let graph = self.graph();
-        let quads = self.blocking(move || Ok(graph.len()? as u64)).await?;
-        let secrets = self.with_ledger(|ledger| ledger.secrets()).await?;
-        let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
-        Ok(Stats {
-            projects: of_class("Project"),
-            issues: of_class("Issue"),
-            merge_requests: of_class("MergeRequest"),
-            discussions: of_class("Discussion"),
-            notes: of_class("Note"),
-            people: of_class("Person"),
-            labels: of_class("Label"),
-            milestones: of_class("Milestone"),
-            commits: of_class("Commit"),
-            files: of_class("File"),
-            code_entities: of_class("CodeEntity"),
-            branches: of_class("Branch"),
-            tags: of_class("Tag"),
-            design_notes: of_class("DesignNote"),
-            nodes,
-            quads,
-            model: self.embedder().model().to_string(),
-            redactions: secrets.values().sum(),
-            secrets: group_by_project(secrets),
-            coverage: self.coverage(),
-        })
-    }
+/// Returns counts of what the stores hold.
+///
+/// # Errors
+/// A store cannot be read.
+pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
+    let nodes = node_counts(resources).await?;
+    let graph = resources.graph();
+    let quads = resources.blocking(move |_| Ok(graph.len()? as u64)).await?;
+    let secrets = resources.with_ledger(|ledger| ledger.secrets()).await?;
+    let of_class = |class: &str| nodes.get(class).copied().unwrap_or(0);
+    Ok(Stats {
+        projects: of_class("Project"),
+        issues: of_class("Issue"),
+        merge_requests: of_class("MergeRequest"),
+        discussions: of_class("Discussion"),
+        notes: of_class("Note"),
+        people: of_class("Person"),
+        labels: of_class("Label"),
+        milestones: of_class("Milestone"),
+        commits: of_class("Commit"),
+        files: of_class("File"),
+        code_entities: of_class("CodeEntity"),
+        branches: of_class("Branch"),
+        tags: of_class("Tag"),
+        design_notes: of_class("DesignNote"),
+        nodes,
+        quads,
+        model: resources.embedder().model().to_string(),
+        redactions: secrets.values().sum(),
+        secrets: group_by_project(secrets),
+        coverage: index_coverage(resources),
+    })
+}
 
-    async fn node_counts(&self) -> Result<BTreeMap<String, u64>> {
-        let rows = self.graph_query(queries::NODE_COUNTS, vec![]).await?;
-        let has_hidden =
-            self.sight() == Visibility::Open && self.with_ledger(|ledger| ledger.has_confidential()).await?;
-        let counts = rows.iter().filter_map(|row| {
-            let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
-            // Some of them may be about confidential items.
-            if has_hidden && class == WRITTEN_NOTE {
-                return None;
-            }
-            Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
-        });
-        Ok(counts.collect())
-    }
+async fn node_counts(resources: &Resources) -> Result<BTreeMap<String, u64>> {
+    let rows = resources.graph_query(queries::NODE_COUNTS, vec![]).await?;
+    let has_hidden =
+        resources.sight() == Visibility::Open && resources.with_ledger(|ledger| ledger.has_confidential()).await?;
+    let counts = rows.iter().filter_map(|row| {
+        let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
+        // Some of them may be about confidential items.
+        if has_hidden && class == WRITTEN_NOTE {
+            return None;
+        }
+        Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
+    });
+    Ok(counts.collect())
 }
 
 /// What people call a class: other ontologies have other names for some.

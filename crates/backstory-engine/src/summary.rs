@@ -12,11 +12,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
-    ask::support::without_made_up,
+    ask::{
+        document::documents_of_thread, standing::decision_status, support::without_made_up, written::complete_prompt,
+    },
+    confidential::with_visibility_of_readers,
     error::{Error, ErrorKind, Result},
     llm::{ChatModel, Prompt},
     read::not_found,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
@@ -36,6 +39,7 @@ const SYSTEM: &str = "You summarise a discussion of a software project in at mos
 
 /// Summarizes an issue or merge request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummarizeRequest {
     /// Which one.
     pub id: NodeId,
@@ -46,9 +50,9 @@ impl UseCase for SummarizeRequest {
     const WEIGHT: Weight = Weight::Long;
     type Answer = Summary;
 
-    async fn run(self, engine: &Engine) -> Result<Summary> {
+    async fn run(self, resources: &Resources) -> Result<Summary> {
         match self.id {
-            NodeId::Thread(id) => engine.summarize(id).await,
+            NodeId::Thread(id) => summarize(resources, id).await,
             id => Err(Error::invalid(format!(
                 "'{id}' is no issue or merge request; write group/project#12 or group/project!7"
             ))),
@@ -58,6 +62,7 @@ impl UseCase for SummarizeRequest {
 
 /// A summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The text.
     pub text: String,
@@ -69,102 +74,100 @@ pub struct Summary {
     pub outdated: bool,
 }
 
-impl Engine {
-    /// The summary that was made of an issue or merge request; `None` if none was.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn summary(&self, id: ThreadId) -> Result<Option<Summary>> {
-        let engine = self.clone();
-        self.blocking(move || {
-            let Some(written) = engine.ledger().written(KIND, &id.to_string())? else { return Ok(None) };
-            let input = engine.input(&id)?;
+/// The summary that was made of an issue or merge request; `None` if none was.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn find_summary(resources: &Resources, id: ThreadId) -> Result<Option<Summary>> {
+    resources
+        .blocking(move |resources| {
+            let Some(written) = resources.ledger().written(KIND, &id.to_string())? else { return Ok(None) };
+            let input = summary_input(resources, &id)?;
             Ok(Some(of(&written, input.as_deref())))
         })
         .await
-    }
+}
 
-    /// Summarises an issue or merge request, unless the model has already summarised it as it is.
-    ///
-    /// # Errors
-    /// No language model is configured, it fails, its budget is used up, or there is no such issue or merge request.
-    pub async fn summarize(&self, id: ThreadId) -> Result<Summary> {
-        let model = self.configured_model()?;
-        let (engine, thread) = (self.clone(), id.clone());
-        let input = self.blocking(move || engine.input(&thread)).await?;
-        let input = input.ok_or_else(|| not_found("issue or merge request", &id.to_string()))?;
-        let subject = id.to_string();
-        let known = {
-            let subject = subject.clone();
-            self.with_ledger(move |ledger| ledger.written(KIND, &subject)).await?
-        };
-        let hash = sha256(input.as_bytes());
-        if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
-            return Ok(of(&known, Some(&input)));
-        }
-        let prompt = Prompt {
-            system: SYSTEM.to_owned(),
-            user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:"),
-            schema: None,
-        };
-        let completion = self.complete(&model, &prompt).await?;
-        let text: String = without_made_up(&completion.text, &input).chars().take(MAX_SUMMARY).collect();
-        if text.is_empty() {
-            let message = format!("{} wrote nothing about {id} that it could have read there", model.name());
-            return Err(Error::new(ErrorKind::Upstream, message));
-        }
-        // As exact as the ledger keeps it.
-        let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
-        let written = Written {
-            kind: KIND.to_owned(),
-            subject,
-            model: model.name(),
-            prompt: PROMPT,
-            input: hash,
-            text: self.redactor().redact(&text).0.into_owned(),
-            written_at: now,
-        };
-        let kept = written.clone();
-        self.with_ledger(move |ledger| ledger.put_generated(&kept)).await?;
-        Ok(of(&written, Some(&input)))
+/// Summarises an issue or merge request, unless the model has already summarised it as it is.
+///
+/// # Errors
+/// No language model is configured, it fails, its budget is used up, or there is no such issue or merge request.
+pub(crate) async fn summarize(resources: &Resources, id: ThreadId) -> Result<Summary> {
+    let model = configured_model(resources)?;
+    let thread = id.clone();
+    let input = resources.blocking(move |resources| summary_input(resources, &thread)).await?;
+    let input = input.ok_or_else(|| not_found("issue or merge request", &id.to_string()))?;
+    let subject = id.to_string();
+    let known = {
+        let subject = subject.clone();
+        resources.with_ledger(move |ledger| ledger.written(KIND, &subject)).await?
+    };
+    let hash = sha256(input.as_bytes());
+    if let Some(known) = known.filter(|k| k.input == hash && k.model == model.name() && k.prompt == PROMPT) {
+        return Ok(of(&known, Some(&input)));
     }
+    let prompt = Prompt {
+        system: SYSTEM.to_owned(),
+        user: format!("<<<discussion>>>\n{input}\n<<<end>>>\n\nSummary:"),
+        schema: None,
+    };
+    let completion = complete_prompt(resources, &model, &prompt).await?;
+    let text: String = without_made_up(&completion.text, &input).chars().take(MAX_SUMMARY).collect();
+    if text.is_empty() {
+        let message = format!("{} wrote nothing about {id} that it could have read there", model.name());
+        return Err(Error::new(ErrorKind::Upstream, message));
+    }
+    // As exact as the ledger keeps it.
+    let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default();
+    let written = Written {
+        kind: KIND.to_owned(),
+        subject,
+        model: model.name(),
+        prompt: PROMPT,
+        input: hash,
+        text: resources.redactor().redact(&text).0.into_owned(),
+        written_at: now,
+    };
+    let kept = written.clone();
+    resources.with_ledger(move |ledger| ledger.put_generated(&kept)).await?;
+    Ok(of(&written, Some(&input)))
+}
 
-    /// The language model.
-    ///
-    /// # Errors
-    /// None is configured.
-    pub(crate) fn configured_model(&self) -> Result<ChatModel> {
-        self.chat_model().cloned().ok_or_else(|| {
-            let message = "no language model is configured; name one under [llm] in the configuration";
-            Error::new(ErrorKind::Configuration, message)
+/// The language model.
+///
+/// # Errors
+/// None is configured.
+pub(crate) fn configured_model(resources: &Resources) -> Result<ChatModel> {
+    resources.chat_model().cloned().ok_or_else(|| {
+        let message = "no language model is configured; name one under [llm] in the configuration";
+        Error::new(ErrorKind::Configuration, message)
+    })
+}
+
+/// What the model is given of an issue or merge request: everything that was said, with who said it and when.
+fn summary_input(resources: &Resources, id: &ThreadId) -> Result<Option<String>> {
+    let readers = with_visibility_of_readers(resources, id)?;
+    let documents = documents_of_thread(&readers, id)?;
+    if documents.is_empty() {
+        return Ok(None);
+    }
+    let standing = decision_status(&readers, &NodeId::from(id.clone()))?;
+    let mut parts: Vec<String> = documents
+        .iter()
+        .map(|document| {
+            let author = document.author.as_deref().unwrap_or("somebody");
+            let text = document.text.replace("<<<", "< < <").replace(">>>", "> > >");
+            format!("@{author} ({}):\n{}", day(document.at), text.trim())
         })
+        .collect();
+    parts.extend(standing.map(|standing| format!("Where it stands: {}", standing.text)));
+    let mut input = parts.join("\n\n");
+    if input.len() > MAX_INPUT {
+        let head = input.floor_char_boundary(MAX_INPUT / 2);
+        let tail = input.ceil_char_boundary(input.len() - MAX_INPUT / 2);
+        input = format!("{}\n\n[…]\n\n{}", &input[..head], &input[tail..]);
     }
-
-    /// What the model is given of an issue or merge request: everything that was said, with who said it and when.
-    fn input(&self, id: &ThreadId) -> Result<Option<String>> {
-        let readers = self.with_visibility_of_readers(id)?;
-        let documents = readers.documents_of_thread(id)?;
-        if documents.is_empty() {
-            return Ok(None);
-        }
-        let standing = readers.decision_status(&NodeId::from(id.clone()))?;
-        let mut parts: Vec<String> = documents
-            .iter()
-            .map(|document| {
-                let author = document.author.as_deref().unwrap_or("somebody");
-                let text = document.text.replace("<<<", "< < <").replace(">>>", "> > >");
-                format!("@{author} ({}):\n{}", day(document.at), text.trim())
-            })
-            .collect();
-        parts.extend(standing.map(|standing| format!("Where it stands: {}", standing.text)));
-        let mut input = parts.join("\n\n");
-        if input.len() > MAX_INPUT {
-            let head = input.floor_char_boundary(MAX_INPUT / 2);
-            let tail = input.ceil_char_boundary(input.len() - MAX_INPUT / 2);
-            input = format!("{}\n\n[…]\n\n{}", &input[..head], &input[tail..]);
-        }
-        Ok(Some(input))
-    }
+    Ok(Some(input))
 }
 
 fn of(written: &Written, input: Option<&str>) -> Summary {

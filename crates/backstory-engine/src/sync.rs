@@ -23,13 +23,26 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Engine,
+    confidential::recompute_hidden_people,
+    enrich::projection::refresh_written,
     error::{Error, ErrorKind, Result},
+    links::refresh_links,
+    project::catch_up,
+    rebuild::{optimize_index, rewrite_projections},
+    repository::{
+        add::unregister_if_empty,
+        mark_indexing,
+        people::{delete_noted_identities, link_people},
+        sync::sync_repository,
+    },
+    resources::Resources,
     settings::Forge,
+    snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
     use_case::{self, UseCase},
 };
 use project::ProjectSync;
+use retention::enforce_size_limit;
 
 /// What is not kept any more is found nowhere at once, but taken out of the files at most so often: all are written anew.
 const CLEARED_EVERY: SignedDuration = SignedDuration::from_hours(24);
@@ -39,6 +52,7 @@ const PAUSE_LOOK: Duration = Duration::from_millis(200);
 
 /// How much a sync reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// What changed since the last sync, by the forge's word.
@@ -63,6 +77,7 @@ impl Scope {
 
 /// What a sync can be narrowed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Issues of the forge, with their discussions.
@@ -93,6 +108,7 @@ impl Part {
 
 /// Starts a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncRequest {
     /// Full paths of projects; all that are configured or were added if empty.
     pub projects: Vec<String>,
@@ -112,8 +128,8 @@ impl UseCase for SyncRequest {
     const SCOPE: use_case::Scope = use_case::Scope::Sync;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.start_sync(self).await
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        start_sync(resources, self).await
     }
 }
 
@@ -192,368 +208,361 @@ impl Report {
     }
 }
 
-impl Engine {
-    /// Starts a sync and records it. Another that is at work is in the way, unless `force` stops it.
-    ///
-    /// # Errors
-    /// A sync is at work, or a project is not known.
-    pub async fn start_sync(&self, request: SyncRequest) -> Result<Task> {
-        let known = self.known_projects().await?;
-        for project in &request.projects {
-            if !known.contains(project) {
-                return Err(unknown_project(project, &known));
-            }
+/// Starts a sync and records it. Another that is at work is in the way, unless `force` stops it.
+///
+/// # Errors
+/// A sync is at work, or a project is not known.
+pub(crate) async fn start_sync(resources: &Resources, request: SyncRequest) -> Result<Task> {
+    let known = known_projects(resources).await?;
+    for project in &request.projects {
+        if !known.contains(project) {
+            return Err(unknown_project(project, &known));
         }
-        if known.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Configuration,
-                "there is nothing to sync; add a repository with 'backstory add PATH', or name a project under \
-                 [[forge]] in the configuration ('backstory init' writes one)",
-            ));
-        }
-        self.require_parts(&request).await?;
-        let command = request.command();
-        let engine = self.with_full_visibility();
-        let force = request.force;
-        let task = self.tasks().start(TaskKind::Sync, force, Timestamp::now(), move |reporter| async move {
-            let begun = engine.with_ledger(move |ledger| {
-                // Only one sync is at work in this process, and only this process has the stores open: whatever is
-                // still 'running' was stopped.
-                ledger.fail_stale_runs(Timestamp::now())?;
-                ledger.begin_run(&command, Timestamp::now())
-            });
-            let run = begun.await?;
-            let mut report = Report::default();
-            let result = engine.recorded(Box::pin(engine.sync(&request, &reporter, &mut report))).await;
-            let summary = report.json();
-            let error = result.as_ref().err().map(ToString::to_string);
-            let finished = summary.clone();
-            engine
-                .with_ledger(move |ledger| ledger.finish_run(run, error.as_deref(), &finished, Timestamp::now()))
-                .await?;
-            result.map(|()| summary)
-        })?;
-        let task = task.borrow().clone();
-        Ok(task)
     }
-
-    async fn sync(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let began = Timestamp::now();
-        let failed =
-            if request.wants_forge() { Box::pin(self.sync_forges(request, reporter, report)).await? } else { None };
-        let mut read = Ok(());
-        if request.wants_repository() {
-            read = self.sync_repositories(request, reporter, report).await;
-        }
-        // What was read in part is not known as a whole.
-        if !request.only.is_empty() {
-            report.read.clear();
-        }
-        let read = read.and(Box::pin(self.enforce_size_limits(reporter, report)).await);
-        let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
-        let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.record_synced(project, began));
-        self.with_ledger(note).await?;
-        let read = failed.map_or(Ok(()), Err).and(read);
-        // Also what an earlier sync took out, and though a project cannot be read.
-        let is_cleared = Box::pin(self.purge_deleted_from_disk(reporter)).await;
-        read?;
-        if !is_cleared? && report.changes.total() + report.retired > 0 {
-            reporter.phase("optimising the index", None);
-            self.optimize_index().await?;
-        }
-        self.refresh_links().await?;
-        self.refresh_written().await
+    if known.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Configuration,
+            "there is nothing to sync; add a repository with 'backstory add PATH', or name a project under \
+             [[forge]] in the configuration ('backstory init' writes one)",
+        ));
     }
-}
-
-impl Engine {
-    /// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
-    /// from being read: the first failure is told.
-    ///
-    /// # Errors
-    /// A store failed.
-    async fn sync_forges(
-        &self,
-        request: &SyncRequest,
-        reporter: &Reporter,
-        report: &mut Report,
-    ) -> Result<Option<Error>> {
-        let mut failed = None;
-        let Forges { usable, unusable } = self.all_forges().await?;
-        for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
-            self.settle_outcome(&project, Err(error), report, &mut failed).await?;
-        }
-        for forge in &usable {
-            let wanted: Vec<&String> = forge.projects.iter().filter(|project| request.wants(project)).collect();
-            if wanted.is_empty() {
-                continue;
-            }
-            let client = Client::new(forge.kind, &forge.connection).map_err(Error::from);
-            let (requests, retries) = (report.requests, report.retries);
-            for project in wanted {
-                if self.is_forgotten(project).await? {
-                    failed = failed.or(Some(forgotten(project)));
-                    continue;
-                }
-                let result = match &client {
-                    Ok(client) => {
-                        let read = ProjectSync::new(self, forge, client, project, reporter, report);
-                        let result = reporting_pauses(client, reporter, read.run(request.scope, &request.only)).await;
-                        let metrics = client.metrics();
-                        report.requests = requests + metrics.requests;
-                        report.retries = retries + metrics.retries;
-                        // What was committed before a failure is projected all the same.
-                        self.update_profiles().await?;
-                        self.catch_up(Some(reporter)).await?;
-                        result
-                    }
-                    Err(error) => Err(error.clone()),
-                };
-                self.settle_outcome(project, result, report, &mut failed).await?;
-            }
-        }
-        Ok(failed)
-    }
-
-    /// Keeps on record how the reading of a project from its forge ended.
-    async fn settle_outcome(
-        &self,
-        project: &str,
-        result: Result<()>,
-        report: &mut Report,
-        failed: &mut Option<Error>,
-    ) -> Result<()> {
-        self.record_outcome(project, Source::Forge, result.as_ref().err()).await?;
-        match result {
-            Ok(()) => {
-                report.projects += 1;
-                report.read.insert(project.to_owned());
-            }
-            Err(error) => {
-                report.unread.insert(project.to_owned());
-                // The address of what was asked for says which project it is; a forge that is not even asked has none.
-                let is_named = [project, &project.replace('/', "%2F")].iter().any(|name| error.message.contains(name));
-                let is_told = is_named || error.kind != ErrorKind::Configuration;
-                failed.get_or_insert(if is_told {
-                    error
-                } else {
-                    Error::new(error.kind, format!("{project}: {error}"))
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the projects that were read fit, now that all of each is known. One that cannot be made to does not keep the
-    /// others from it.
-    async fn enforce_size_limits(&self, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let mut failed = None;
-        for forge in &self.forges().await? {
-            let mut to_fit = Vec::new();
-            for project in &forge.projects {
-                let path = project.clone();
-                let has_limit = self.settings().retention.bytes.is_some()
-                    || !self.with_ledger(move |ledger| ledger.retired(&path)).await?.is_empty();
-                if has_limit && report.read.contains(project) && !report.unread.contains(project) {
-                    to_fit.push(project);
-                }
-            }
-            if to_fit.is_empty() {
-                continue;
-            }
-            let client = Client::new(forge.kind, &forge.connection)?;
-            let requests = report.requests;
-            for project in to_fit {
-                let fit = self.fit(forge, &client, project, reporter, report);
-                let fitted = reporting_pauses(&client, reporter, fit).await;
-                self.catch_up(Some(reporter)).await?;
-                failed = failed.or(fitted.err());
-            }
-            report.requests = requests + client.metrics().requests;
-        }
-        failed.map_or(Ok(()), Err)
-    }
-
-    /// What left the ledger leaves the disk too, unless something did lately; says whether it does.
-    async fn purge_deleted_from_disk(&self, reporter: &Reporter) -> Result<bool> {
-        let lately = Timestamp::now() - CLEARED_EVERY;
-        if !self.with_ledger(move |ledger| ledger.has_unpurged_data(lately)).await? {
-            return Ok(false);
-        }
-        self.with_ledger(|ledger| ledger.compact()).await?;
-        self.rewrite_projections(reporter).await?;
-        self.with_ledger(|ledger| ledger.record_purged(Timestamp::now())).await?;
-        Ok(true)
-    }
-}
-
-impl Engine {
-    /// Reads issues and merge requests again, by their kinds and numbers, with text searchable when it returns; counts
-    /// of what changed. Nothing happens to a project that was not read yet: its first sync will.
-    ///
-    /// # Errors
-    /// No forge has the project, or the forge cannot be read. What was read before is kept.
-    pub(crate) async fn refetch(&self, project: &str, threads: &[(ThreadKind, u64)]) -> Result<Value> {
-        let forges = self.forges().await?;
-        let forge = forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
-        let forge = forge.ok_or_else(|| Error::invalid(format!("no forge that is configured has {project}")))?;
-        let path = project.to_owned();
-        let known = self.with_ledger(move |ledger| ledger.item(&path, ItemKind::Project, "project")).await?;
+    require_parts(resources, &request).await?;
+    let command = request.command();
+    let force = request.force;
+    resources.start_task(TaskKind::Sync, force, move |resources, reporter| async move {
+        let begun = resources.with_ledger(move |ledger| {
+            // Only one sync is at work in this process, and only this process has the stores open: whatever is
+            // still 'running' was stopped.
+            ledger.fail_stale_runs(Timestamp::now())?;
+            ledger.begin_run(&command, Timestamp::now())
+        });
+        let run = begun.await?;
         let mut report = Report::default();
-        if known.is_none() {
-            return Ok(report.json());
+        let result = with_snapshot(&resources, Box::pin(run_sync(&resources, &request, &reporter, &mut report))).await;
+        let summary = report.json();
+        let error = result.as_ref().err().map(ToString::to_string);
+        let finished = summary.clone();
+        resources
+            .with_ledger(move |ledger| ledger.finish_run(run, error.as_deref(), &finished, Timestamp::now()))
+            .await?;
+        result.map(|()| summary)
+    })
+}
+
+async fn run_sync(
+    resources: &Resources,
+    request: &SyncRequest,
+    reporter: &Reporter,
+    report: &mut Report,
+) -> Result<()> {
+    let began = Timestamp::now();
+    let failed =
+        if request.wants_forge() { Box::pin(sync_forges(resources, request, reporter, report)).await? } else { None };
+    let mut read = Ok(());
+    if request.wants_repository() {
+        read = sync_repositories(resources, request, reporter, report).await;
+    }
+    // What was read in part is not known as a whole.
+    if !request.only.is_empty() {
+        report.read.clear();
+    }
+    let read = read.and(Box::pin(enforce_size_limits(resources, reporter, report)).await);
+    let whole: Vec<String> = report.read.difference(&report.unread).cloned().collect();
+    let note = move |ledger: &Ledger| whole.iter().try_for_each(|project| ledger.record_synced(project, began));
+    resources.with_ledger(note).await?;
+    let read = failed.map_or(Ok(()), Err).and(read);
+    // Also what an earlier sync took out, and though a project cannot be read.
+    let is_cleared = Box::pin(purge_deleted_from_disk(resources, reporter)).await;
+    read?;
+    if !is_cleared? && report.changes.total() + report.retired > 0 {
+        reporter.phase("optimising the index", None);
+        optimize_index(resources).await?;
+    }
+    refresh_links(resources).await?;
+    refresh_written(resources).await
+}
+
+/// Reads what is wanted of the forges. A forge or project that cannot be read does not keep the others, and their code,
+/// from being read: the first failure is told.
+///
+/// # Errors
+/// A store failed.
+async fn sync_forges(
+    resources: &Resources,
+    request: &SyncRequest,
+    reporter: &Reporter,
+    report: &mut Report,
+) -> Result<Option<Error>> {
+    let mut failed = None;
+    let Forges { usable, unusable } = all_forges(resources).await?;
+    for (project, error) in unusable.into_iter().filter(|(project, _)| request.wants(project)) {
+        settle_outcome(resources, &project, Err(error), report, &mut failed).await?;
+    }
+    for forge in &usable {
+        let wanted: Vec<&String> = forge.projects.iter().filter(|project| request.wants(project)).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let client = Client::new(forge.kind, &forge.connection).map_err(Error::from);
+        let (requests, retries) = (report.requests, report.retries);
+        for project in wanted {
+            if is_forgotten(resources, project).await? {
+                failed = failed.or(Some(forgotten(project)));
+                continue;
+            }
+            let result = match &client {
+                Ok(client) => {
+                    let read = ProjectSync::new(resources, forge, client, project, reporter, report);
+                    let result = reporting_pauses(client, reporter, read.run(request.scope, &request.only)).await;
+                    let metrics = client.metrics();
+                    report.requests = requests + metrics.requests;
+                    report.retries = retries + metrics.retries;
+                    // What was committed before a failure is projected all the same.
+                    update_profiles(resources).await?;
+                    catch_up(resources, Some(reporter)).await?;
+                    result
+                }
+                Err(error) => Err(error.clone()),
+            };
+            settle_outcome(resources, project, result, report, &mut failed).await?;
+        }
+    }
+    Ok(failed)
+}
+
+/// Keeps on record how the reading of a project from its forge ended.
+async fn settle_outcome(
+    resources: &Resources,
+    project: &str,
+    result: Result<()>,
+    report: &mut Report,
+    failed: &mut Option<Error>,
+) -> Result<()> {
+    record_outcome(resources, project, Source::Forge, result.as_ref().err()).await?;
+    match result {
+        Ok(()) => {
+            report.projects += 1;
+            report.read.insert(project.to_owned());
+        }
+        Err(error) => {
+            report.unread.insert(project.to_owned());
+            // The address of what was asked for says which project it is; a forge that is not even asked has none.
+            let is_named = [project, &project.replace('/', "%2F")].iter().any(|name| error.message.contains(name));
+            let is_told = is_named || error.kind != ErrorKind::Configuration;
+            failed.get_or_insert(if is_told { error } else { Error::new(error.kind, format!("{project}: {error}")) });
+        }
+    }
+    Ok(())
+}
+
+/// Makes the projects that were read fit, now that all of each is known. One that cannot be made to does not keep the
+/// others from it.
+async fn enforce_size_limits(resources: &Resources, reporter: &Reporter, report: &mut Report) -> Result<()> {
+    let mut failed = None;
+    for forge in &list_forges(resources).await? {
+        let mut to_fit = Vec::new();
+        for project in &forge.projects {
+            let path = project.clone();
+            let has_limit = resources.settings().retention.bytes.is_some()
+                || !resources.with_ledger(move |ledger| ledger.retired(&path)).await?.is_empty();
+            if has_limit && report.read.contains(project) && !report.unread.contains(project) {
+                to_fit.push(project);
+            }
+        }
+        if to_fit.is_empty() {
+            continue;
         }
         let client = Client::new(forge.kind, &forge.connection)?;
-        let reporter = Reporter::silent();
-        let read = ProjectSync::new(self, forge, &client, project, &reporter, &mut report).refetch(threads).await;
-        self.update_profiles().await?;
-        self.catch_up(None).await?;
-        read?;
-        let metrics = client.metrics();
-        (report.requests, report.retries) = (metrics.requests, metrics.retries);
-        Ok(report.json())
+        let requests = report.requests;
+        for project in to_fit {
+            let fit = enforce_size_limit(resources, forge, &client, project, reporter, report);
+            let fitted = reporting_pauses(&client, reporter, fit).await;
+            catch_up(resources, Some(reporter)).await?;
+            failed = failed.or(fitted.err());
+        }
+        report.requests = requests + client.metrics().requests;
     }
+    failed.map_or(Ok(()), Err)
 }
 
-impl Engine {
-    /// Every project that can be synced: of a forge, of a repository, or of both.
-    pub(crate) async fn known_projects(&self) -> Result<BTreeSet<String>> {
-        let mut known: BTreeSet<String> = self.settings().projects().map(|(_, project)| project.to_owned()).collect();
-        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
-        known.extend(repositories.into_iter().map(|entry| entry.project));
-        Ok(known)
+/// What left the ledger leaves the disk too, unless something did lately; says whether it does.
+async fn purge_deleted_from_disk(resources: &Resources, reporter: &Reporter) -> Result<bool> {
+    let lately = Timestamp::now() - CLEARED_EVERY;
+    if !resources.with_ledger(move |ledger| ledger.has_unpurged_data(lately)).await? {
+        return Ok(false);
     }
+    resources.with_ledger(|ledger| ledger.compact()).await?;
+    rewrite_projections(resources, reporter).await?;
+    resources.with_ledger(|ledger| ledger.record_purged(Timestamp::now())).await?;
+    Ok(true)
+}
 
-    /// The forges that are configured, and those of repositories that were added with theirs. One with an address that is
-    /// none is not among them: a sync says so of its project.
-    pub(crate) async fn forges(&self) -> Result<Vec<Forge>> {
-        Ok(self.all_forges().await?.usable)
+/// Reads issues and merge requests again, by their kinds and numbers, with text searchable when it returns; counts
+/// of what changed. Nothing happens to a project that was not read yet: its first sync will.
+///
+/// # Errors
+/// No forge has the project, or the forge cannot be read. What was read before is kept.
+pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(ThreadKind, u64)]) -> Result<Value> {
+    let forges = list_forges(resources).await?;
+    let forge = forges.iter().find(|forge| forge.projects.iter().any(|known| known == project));
+    let forge = forge.ok_or_else(|| Error::invalid(format!("no forge that is configured has {project}")))?;
+    let path = project.to_owned();
+    let known = resources.with_ledger(move |ledger| ledger.item(&path, ItemKind::Project, "project")).await?;
+    let mut report = Report::default();
+    if known.is_none() {
+        return Ok(report.json());
     }
+    let client = Client::new(forge.kind, &forge.connection)?;
+    let reporter = Reporter::silent();
+    let read = ProjectSync::new(resources, forge, &client, project, &reporter, &mut report).refetch(threads).await;
+    update_profiles(resources).await?;
+    catch_up(resources, None).await?;
+    read?;
+    let metrics = client.metrics();
+    (report.requests, report.retries) = (metrics.requests, metrics.retries);
+    Ok(report.json())
+}
 
-    async fn all_forges(&self) -> Result<Forges> {
-        let mut unusable = Vec::new();
-        let mut forges = self.settings().forges.clone();
-        for entry in self.with_ledger(|ledger| ledger.repositories()).await? {
-            let Some(added) = entry.forge else { continue };
-            if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
+/// Every project that can be synced: of a forge, of a repository, or of both.
+pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
+    let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
+    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    known.extend(repositories.into_iter().map(|entry| entry.project));
+    Ok(known)
+}
+
+/// The forges that are configured, and those of repositories that were added with theirs. One with an address that is
+/// none is not among them: a sync says so of its project.
+pub(crate) async fn list_forges(resources: &Resources) -> Result<Vec<Forge>> {
+    Ok(all_forges(resources).await?.usable)
+}
+
+async fn all_forges(resources: &Resources) -> Result<Forges> {
+    let mut unusable = Vec::new();
+    let mut forges = resources.settings().forges.clone();
+    for entry in resources.with_ledger(|ledger| ledger.repositories()).await? {
+        let Some(added) = entry.forge else { continue };
+        if forges.iter().any(|forge| forge.projects.contains(&entry.project)) {
+            continue;
+        }
+        let base_url = match added.base_url.parse() {
+            Ok(url) => url,
+            Err(error) => {
+                let (project, address) = (entry.project, echo(&added.base_url));
+                let message = format!(
+                    "'{address}' is no address of a forge: {error}; remove the repository with 'backstory remove \
+                     {project}' and add it again"
+                );
+                unusable.push((project, Error::new(ErrorKind::Configuration, message)));
                 continue;
             }
-            let base_url = match added.base_url.parse() {
-                Ok(url) => url,
-                Err(error) => {
-                    let (project, address) = (entry.project, echo(&added.base_url));
-                    let message = format!(
-                        "'{address}' is no address of a forge: {error}; remove the repository with 'backstory remove \
-                         {project}' and add it again"
-                    );
-                    unusable.push((project, Error::new(ErrorKind::Configuration, message)));
-                    continue;
-                }
-            };
-            let web_url = forge::web_url(added.kind, &base_url);
-            match forges.iter_mut().find(|forge| forge.kind == added.kind && forge.web_url() == web_url) {
-                Some(forge) => forge.projects.push(entry.project),
-                None => forges.push(Forge {
-                    kind: added.kind,
-                    connection: forge::Settings {
-                        network: self.network_for_added_forges(),
-                        ..forge::Settings::new(base_url, None)
-                    },
-                    projects: vec![entry.project],
-                    webhook_secret: None,
-                }),
-            }
+        };
+        let web_url = forge::web_url(added.kind, &base_url);
+        match forges.iter_mut().find(|forge| forge.kind == added.kind && forge.web_url() == web_url) {
+            Some(forge) => forge.projects.push(entry.project),
+            None => forges.push(Forge {
+                kind: added.kind,
+                connection: forge::Settings {
+                    network: network_for_added_forges(resources),
+                    ..forge::Settings::new(base_url, None)
+                },
+                projects: vec![entry.project],
+                webhook_secret: None,
+            }),
         }
-        Ok(Forges { usable: forges, unusable })
     }
-
-    /// Where a forge may be that is not configured: whoever uses the API can name one.
-    pub(crate) fn network_for_added_forges(&self) -> forge::Network {
-        forge::Network::Public(AllowedHosts::new(&self.settings().repositories.allowed_hosts))
-    }
-
-    /// Brings what follows from all that was read up to it, before it is projected.
-    async fn update_profiles(&self) -> Result<()> {
-        let engine = self.clone();
-        self.blocking(move || engine.recompute_hidden_people()).await
-    }
-
-    async fn is_forgotten(&self, project: &str) -> Result<bool> {
-        let subject = Subject::Project(project.to_owned());
-        self.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
-    }
-
-    async fn sync_repositories(&self, request: &SyncRequest, reporter: &Reporter, report: &mut Report) -> Result<()> {
-        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
-        let mut failed = None;
-        for entry in repositories.into_iter().filter(|entry| request.wants(&entry.project)) {
-            let (engine, own_reporter, full) = (self.clone(), reporter.clone(), request.scope == Scope::Full);
-            let stop = StopOnDrop(Cancel::default());
-            let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
-            let _indexing = self.indexing(&project);
-            let done = self.blocking(move || engine.sync_repository(&entry, full, &own_reporter, &cancel)).await;
-            self.record_outcome(&project, Source::Repository, done.as_ref().err()).await?;
-            match done {
-                Ok(done) => {
-                    report.repositories += 1;
-                    report.read.insert(project);
-                    report.changes.add(&done.changes);
-                    report.gone += done.gone;
-                    report.retired += done.retired;
-                }
-                // One repository that cannot be read does not keep the others from being read.
-                Err(error) => {
-                    let is_forgotten = is_new && !request.keep_new && self.unregister_if_empty(&project).await?;
-                    report.unread.insert(project.clone());
-                    let named = error.message.starts_with(&format!("{project} "));
-                    let mut message = if named { error.message } else { format!("{project}: {error}") };
-                    if is_forgotten {
-                        message.push_str("; the repository was not kept, so add it again when that is put right");
-                    }
-                    failed.get_or_insert(Error::new(error.kind, message));
-                }
-            }
-        }
-        // Also if nothing is new: an earlier sync may have ended before this.
-        let engine = self.clone();
-        self.blocking(move || engine.delete_noted_identities()).await?;
-        self.link_people().await?;
-        self.catch_up(Some(reporter)).await?;
-        failed.map_or(Ok(()), Err)
-    }
+    Ok(Forges { usable: forges, unusable })
 }
 
-impl Engine {
-    /// Refuses to sync parts that no project has which is asked for.
-    async fn require_parts(&self, request: &SyncRequest) -> Result<()> {
-        if request.only.is_empty() {
-            return Ok(());
-        }
-        let repositories = self.with_ledger(|ledger| ledger.repositories()).await?;
-        let has_repository = repositories.iter().any(|entry| request.wants(&entry.project));
-        let Forges { usable, unusable } = self.all_forges().await?;
-        let unusable = unusable.iter().map(|(project, _)| project);
-        let has_forge =
-            usable.iter().flat_map(|forge| &forge.projects).chain(unusable).any(|project| request.wants(project));
-        if request.wants_repository() && has_repository || request.wants_forge() && has_forge {
-            return Ok(());
-        }
-        Err(Error::invalid(if has_repository {
-            "what is asked for has a repository only, and no forge with issues or merge requests"
-        } else {
-            "what is asked for has no repository; 'backstory add PATH --name GROUP/PROJECT' adds one"
-        }))
-    }
+/// Where a forge may be that is not configured: whoever uses the API can name one.
+pub(crate) fn network_for_added_forges(resources: &Resources) -> forge::Network {
+    forge::Network::Public(AllowedHosts::new(&resources.settings().repositories.allowed_hosts))
+}
 
-    /// Keeps on record why something could not be read, until it can.
-    async fn record_outcome(&self, project: &str, source: Source, error: Option<&Error>) -> Result<()> {
-        let (project, error) = (project.to_owned(), error.map(ToString::to_string));
-        self.with_ledger(move |ledger| match error {
+/// Brings what follows from all that was read up to it, before it is projected.
+async fn update_profiles(resources: &Resources) -> Result<()> {
+    resources.blocking(recompute_hidden_people).await
+}
+
+async fn is_forgotten(resources: &Resources, project: &str) -> Result<bool> {
+    let subject = Subject::Project(project.to_owned());
+    resources.with_ledger(move |ledger| ledger.is_forgotten(&subject)).await
+}
+
+async fn sync_repositories(
+    resources: &Resources,
+    request: &SyncRequest,
+    reporter: &Reporter,
+    report: &mut Report,
+) -> Result<()> {
+    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    let mut failed = None;
+    for entry in repositories.into_iter().filter(|entry| request.wants(&entry.project)) {
+        let (own_reporter, full) = (reporter.clone(), request.scope == Scope::Full);
+        let stop = StopOnDrop(Cancel::default());
+        let (cancel, project, is_new) = (stop.0.clone(), entry.project.clone(), entry.synced_at.is_none());
+        let _indexing = mark_indexing(resources, &project);
+        let done =
+            resources.blocking(move |resources| sync_repository(resources, &entry, full, &own_reporter, &cancel)).await;
+        record_outcome(resources, &project, Source::Repository, done.as_ref().err()).await?;
+        match done {
+            Ok(done) => {
+                report.repositories += 1;
+                report.read.insert(project);
+                report.changes.add(&done.changes);
+                report.gone += done.gone;
+                report.retired += done.retired;
+            }
+            // One repository that cannot be read does not keep the others from being read.
+            Err(error) => {
+                let is_forgotten = is_new && !request.keep_new && unregister_if_empty(resources, &project).await?;
+                report.unread.insert(project.clone());
+                let named = error.message.starts_with(&format!("{project} "));
+                let mut message = if named { error.message } else { format!("{project}: {error}") };
+                if is_forgotten {
+                    message.push_str("; the repository was not kept, so add it again when that is put right");
+                }
+                failed.get_or_insert(Error::new(error.kind, message));
+            }
+        }
+    }
+    // Also if nothing is new: an earlier sync may have ended before this.
+    resources.blocking(delete_noted_identities).await?;
+    link_people(resources).await?;
+    catch_up(resources, Some(reporter)).await?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// Refuses to sync parts that no project has which is asked for.
+async fn require_parts(resources: &Resources, request: &SyncRequest) -> Result<()> {
+    if request.only.is_empty() {
+        return Ok(());
+    }
+    let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
+    let has_repository = repositories.iter().any(|entry| request.wants(&entry.project));
+    let Forges { usable, unusable } = all_forges(resources).await?;
+    let unusable = unusable.iter().map(|(project, _)| project);
+    let has_forge =
+        usable.iter().flat_map(|forge| &forge.projects).chain(unusable).any(|project| request.wants(project));
+    if request.wants_repository() && has_repository || request.wants_forge() && has_forge {
+        return Ok(());
+    }
+    Err(Error::invalid(if has_repository {
+        "what is asked for has a repository only, and no forge with issues or merge requests"
+    } else {
+        "what is asked for has no repository; 'backstory add PATH --name GROUP/PROJECT' adds one"
+    }))
+}
+
+/// Keeps on record why something could not be read, until it can.
+async fn record_outcome(resources: &Resources, project: &str, source: Source, error: Option<&Error>) -> Result<()> {
+    let (project, error) = (project.to_owned(), error.map(ToString::to_string));
+    resources
+        .with_ledger(move |ledger| match error {
             Some(error) => ledger.note_failure(&SyncFailure { project, source, at: Timestamp::now(), error }),
             None => ledger.note_success(&project, source),
         })
         .await
-    }
 }
 
 /// Does what asks a forge, and reports when that waits because the forge limits requests.

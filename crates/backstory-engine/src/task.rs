@@ -3,15 +3,17 @@
 
 use std::{collections::BTreeMap, future::Future};
 
+use backstory_model::role::ServerRole;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, task::AbortHandle};
 
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
     use_case::{Scope, UseCase},
+    worker::stop_task,
 };
 
 /// How many ended tasks are remembered.
@@ -19,6 +21,7 @@ const REMEMBERED: usize = 100;
 
 /// What a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Reads what is new at the forges and in repositories.
@@ -48,6 +51,7 @@ impl TaskKind {
 
 /// How a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// At work.
@@ -60,6 +64,7 @@ pub enum TaskStatus {
 
 /// How far a task is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// What is being done: `acme/shop issues`.
     pub phase: String,
@@ -73,6 +78,7 @@ pub struct Progress {
 
 /// A task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
     /// Its number, unique while the process lives.
     pub id: u64,
@@ -95,6 +101,7 @@ pub struct Task {
 
 /// Looks at a task; nothing answers if it has been dropped since it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GetTask {
     /// Its number.
     pub id: u64,
@@ -102,10 +109,12 @@ pub struct GetTask {
 
 /// Lists the tasks of the process, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListTasks {}
 
 /// Stops a task; what it has committed is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopTask {
     /// Its number.
     pub id: u64,
@@ -113,29 +122,32 @@ pub struct StopTask {
 
 impl UseCase for GetTask {
     const NAME: &'static str = "task";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Option<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Option<Task>> {
-        Ok(engine.task(self.id))
+    async fn run(self, resources: &Resources) -> Result<Option<Task>> {
+        Ok(resources.tasks().get(self.id).map(|task| task.borrow().clone()))
     }
 }
 
 impl UseCase for ListTasks {
     const NAME: &'static str = "tasks";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<Task>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<Task>> {
-        Ok(engine.all_tasks())
+    async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
+        Ok(resources.tasks().list())
     }
 }
 
 impl UseCase for StopTask {
     const NAME: &'static str = "stop-task";
     const SCOPE: Scope = Scope::Sync;
+    const ROLE: Option<ServerRole> = None;
     type Answer = Task;
 
-    async fn run(self, engine: &Engine) -> Result<Task> {
-        engine.stop_task(self.id).await
+    async fn run(self, resources: &Resources) -> Result<Task> {
+        stop_task(resources, self.id).await
     }
 }
 

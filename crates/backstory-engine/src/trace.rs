@@ -4,13 +4,13 @@
 //! A trace only reads what a sync has computed. `target` resolves what is asked about, `lines` reads the blame, `chain`
 //! finds merge requests, `reasons` ranks discussions and issues, `earlier` follows replaced lines.
 
-mod chain;
+pub(crate) mod chain;
 mod earlier;
 mod lines;
 mod reasons;
-mod remembered;
+pub(crate) mod remembered;
 mod requests;
-mod target;
+pub(crate) mod target;
 
 use backstory_model::{
     commit::Sha,
@@ -21,16 +21,18 @@ use backstory_model::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use remembered::Remembered;
 pub(crate) use target::Place;
 pub use target::Target;
 
 use crate::{
-    Engine,
-    enrich::ThreadNotes,
+    enrich::{ThreadNotes, kept::generated_notes},
     error::{Error, Result},
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
+use chain::trace_node;
+use lines::{trace_lines, trace_symbol};
+use target::resolve_place;
 
 /// Most lines that are asked about at once.
 pub const MAX_LINES: u32 = 10_000;
@@ -43,6 +45,7 @@ const MAX_NOTED: usize = 4;
 
 /// What to trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceRequest {
     /// Full path of the project; may be absent where there is only one repository.
     pub project: Option<String>,
@@ -56,6 +59,7 @@ pub struct TraceRequest {
 
 /// How fresh the answer is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Indexed {
     /// The indexed commit at the head of the default branch.
     pub commit: Option<Sha>,
@@ -65,6 +69,7 @@ pub struct Indexed {
 
 /// Where lines come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineOrigin {
     /// First line that was asked about.
     pub start: u32,
@@ -89,6 +94,7 @@ pub struct LineOrigin {
 
 /// A node of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceNode {
     /// Its reference.
     pub id: NodeId,
@@ -102,6 +108,7 @@ pub struct TraceNode {
 
 /// What shows that an edge holds, or why the node matters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Words quoted from the node.
     pub text: Option<String>,
@@ -118,6 +125,7 @@ pub struct Evidence {
 
 /// A step from a node to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The edge.
     pub edge: Edge,
@@ -134,6 +142,7 @@ pub struct Step {
 
 /// An earlier version of the line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierVersion {
     /// The commit that wrote it.
     pub commit: Sha,
@@ -159,6 +168,7 @@ pub struct EarlierVersion {
 
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trace {
     /// Full path of the project.
     pub project: String,
@@ -202,8 +212,8 @@ impl UseCase for TraceRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Trace;
 
-    async fn run(self, engine: &Engine) -> Result<Trace> {
-        engine.trace(self).await
+    async fn run(self, resources: &Resources) -> Result<Trace> {
+        trace_origin(resources, self).await
     }
 }
 
@@ -241,54 +251,52 @@ impl Trace {
     }
 }
 
-impl Engine {
-    /// Answers why code is as it is, or what is behind a commit, merge request or issue.
-    ///
-    /// # Errors
-    /// What is asked about does not exist, or a store failed.
-    pub async fn trace(&self, request: TraceRequest) -> Result<Trace> {
-        if request.earlier > MAX_EARLIER {
-            return Err(Error::invalid(format!(
-                "{} earlier versions were asked for; at most {MAX_EARLIER} are told",
-                request.earlier
-            )));
-        }
-        let engine = self.clone();
-        self.blocking(move || {
-            let mut trace = engine.trace_now(&request)?;
-            trace.model_notes = engine.notes_of_trace(&trace)?;
+/// Answers why code is as it is, or what is behind a commit, merge request or issue.
+///
+/// # Errors
+/// What is asked about does not exist, or a store failed.
+pub(crate) async fn trace_origin(resources: &Resources, request: TraceRequest) -> Result<Trace> {
+    if request.earlier > MAX_EARLIER {
+        return Err(Error::invalid(format!(
+            "{} earlier versions were asked for; at most {MAX_EARLIER} are told",
+            request.earlier
+        )));
+    }
+    resources
+        .blocking(move |resources| {
+            let mut trace = trace_now(resources, &request)?;
+            trace.model_notes = notes_of_trace(resources, &trace)?;
             Ok(trace)
         })
         .await
-    }
+}
 
-    fn notes_of_trace(&self, trace: &Trace) -> Result<Vec<ThreadNotes>> {
-        let threads = trace.merge_requests.iter().chain(&trace.issues);
-        let notes = threads.take(MAX_NOTED).map(|thread| self.notes_now(thread));
-        notes.filter_map(Result::transpose).collect()
-    }
+fn notes_of_trace(resources: &Resources, trace: &Trace) -> Result<Vec<ThreadNotes>> {
+    let threads = trace.merge_requests.iter().chain(&trace.issues);
+    let notes = threads.take(MAX_NOTED).map(|thread| generated_notes(resources, thread));
+    notes.filter_map(Result::transpose).collect()
+}
 
-    fn trace_now(&self, request: &TraceRequest) -> Result<Trace> {
-        match &request.target {
-            Target::Node(id) => match id {
-                NodeId::File { project, path } => {
-                    let place = self.place(Some(project), request.rev.as_deref())?;
-                    self.trace_lines(request, &place, path, None)
-                }
-                NodeId::Entity { project, path, name } => {
-                    let place = self.place(Some(project), request.rev.as_deref())?;
-                    self.trace_symbol(request, &place, path, name)
-                }
-                id => self.trace_node(id),
-            },
-            Target::Lines { path, lines } => {
-                let place = self.place(request.project.as_deref(), request.rev.as_deref())?;
-                self.trace_lines(request, &place, path, *lines)
+fn trace_now(resources: &Resources, request: &TraceRequest) -> Result<Trace> {
+    match &request.target {
+        Target::Node(id) => match id {
+            NodeId::File { project, path } => {
+                let place = resolve_place(resources, Some(project), request.rev.as_deref())?;
+                trace_lines(resources, request, &place, path, None)
             }
-            Target::Symbol { path, name } => {
-                let place = self.place(request.project.as_deref(), request.rev.as_deref())?;
-                self.trace_symbol(request, &place, path, name)
+            NodeId::Entity { project, path, name } => {
+                let place = resolve_place(resources, Some(project), request.rev.as_deref())?;
+                trace_symbol(resources, request, &place, path, name)
             }
+            id => trace_node(resources, id),
+        },
+        Target::Lines { path, lines } => {
+            let place = resolve_place(resources, request.project.as_deref(), request.rev.as_deref())?;
+            trace_lines(resources, request, &place, path, *lines)
+        }
+        Target::Symbol { path, name } => {
+            let place = resolve_place(resources, request.project.as_deref(), request.rev.as_deref())?;
+            trace_symbol(resources, request, &place, path, name)
         }
     }
 }

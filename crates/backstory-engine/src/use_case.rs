@@ -1,14 +1,28 @@
 //! The contract of the engine: a request type names its answer type, and command line, HTTP and GraphQL use these two.
 //! What a use case does belongs to the module of its request.
 
+#[cfg(feature = "schema")]
+mod schema;
+
 use std::future::Future;
 
+use backstory_model::role::ServerRole;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
+
+#[cfg(feature = "schema")]
+pub use self::schema::{HasSchema, json_schema};
+
+/// What a JSON Schema can describe; everything without the feature `schema`.
+#[cfg(not(feature = "schema"))]
+pub trait HasSchema {}
+
+#[cfg(not(feature = "schema"))]
+impl<T> HasSchema for T {}
 
 /// A request, which says what answers it.
-pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
+pub trait UseCase: Clone + Serialize + DeserializeOwned + HasSchema + Send + 'static {
     /// Its name in the addresses of the API: `trace` in `/api/v1/trace`.
     const NAME: &'static str;
     /// What somebody must be allowed to do who makes it.
@@ -17,14 +31,19 @@ pub trait UseCase: Clone + Serialize + DeserializeOwned + Send + 'static {
     const REPEATABLE: bool = matches!(Self::SCOPE, Scope::Read);
     /// How much work it is.
     const WEIGHT: Weight = Weight::Light;
+    /// Which role a server must have to answer it; none if every server does.
+    const ROLE: Option<ServerRole> = match Self::SCOPE {
+        Scope::Read => Some(ServerRole::Read),
+        Scope::Sync | Scope::Admin => Some(ServerRole::Write),
+    };
     /// What answers it.
-    type Answer: Serialize + DeserializeOwned + Send + 'static;
+    type Answer: Serialize + DeserializeOwned + HasSchema + Send + 'static;
 
-    /// Answers it, as far as the engine's handle may see.
+    /// Answers it, as far as the visibility of the resources allows.
     ///
     /// # Errors
     /// As the use case says.
-    fn run(self, engine: &Engine) -> impl Future<Output = Result<Self::Answer>> + Send;
+    fn run(self, resources: &Resources) -> impl Future<Output = Result<Self::Answer>> + Send;
 }
 
 /// What somebody may do. Whoever may do more may also do what comes before it.
@@ -48,60 +67,4 @@ pub enum Weight {
     Heavy,
     /// It reads everything there is, or waits for a language model.
     Long,
-}
-
-/// Something that is done with every use case, such as giving each an address.
-pub trait Visitor {
-    /// Takes one of them.
-    fn visit<U: UseCase>(&mut self);
-}
-
-/// Shows every use case to a visitor.
-pub fn visit_all(visitor: &mut impl Visitor) {
-    visitor.visit::<crate::ask::AskRequest>();
-    visitor.visit::<crate::ask::VerifyRequest>();
-    visitor.visit::<crate::backup::BackupRequest>();
-    visitor.visit::<crate::chat::CreateChat>();
-    visitor.visit::<crate::chat::ListChats>();
-    visitor.visit::<crate::chat::ListMessages>();
-    visitor.visit::<crate::chat::RemoveChat>();
-    visitor.visit::<crate::chat::SendMessage>();
-    visitor.visit::<crate::check::CheckRequest>();
-    visitor.visit::<crate::check::DigestRequest>();
-    visitor.visit::<crate::code::EntityRequest>();
-    visitor.visit::<crate::code::HistoryRequest>();
-    visitor.visit::<crate::context::ContextRequest>();
-    visitor.visit::<crate::embedding::EmbedRequest>();
-    visitor.visit::<crate::enrich::EnrichRequest>();
-    visitor.visit::<crate::eval::EvaluationRequest>();
-    visitor.visit::<crate::eval::PairRequest>();
-    visitor.visit::<crate::forget::AuditRequest>();
-    visitor.visit::<crate::forget::ForgetRequest>();
-    visitor.visit::<crate::forget::UndoForget>();
-    visitor.visit::<crate::links::MeasureLinks>();
-    visitor.visit::<crate::read::CoverageRequest>();
-    visitor.visit::<crate::read::ListThreads>();
-    visitor.visit::<crate::read::SyncStatusRequest>();
-    visitor.visit::<crate::rebuild::RebuildRequest>();
-    visitor.visit::<crate::repository::AddRequest>();
-    visitor.visit::<crate::repository::CentralFilesRequest>();
-    visitor.visit::<crate::repository::ListRepositories>();
-    visitor.visit::<crate::repository::RemoveRepository>();
-    visitor.visit::<crate::search::SearchRequest>();
-    visitor.visit::<crate::show::ShowRequest>();
-    visitor.visit::<crate::snapshot::CompareSnapshots>();
-    visitor.visit::<crate::snapshot::GetSnapshot>();
-    visitor.visit::<crate::snapshot::ListSnapshots>();
-    visitor.visit::<crate::snapshot::PinSnapshot>();
-    visitor.visit::<crate::snapshot::PruneSnapshots>();
-    visitor.visit::<crate::stats::StatsRequest>();
-    visitor.visit::<crate::summary::SummarizeRequest>();
-    visitor.visit::<crate::sync::SyncRequest>();
-    visitor.visit::<crate::task::GetTask>();
-    visitor.visit::<crate::task::ListTasks>();
-    visitor.visit::<crate::task::StopTask>();
-    visitor.visit::<crate::trace::TraceRequest>();
-    visitor.visit::<crate::worker::CancelJob>();
-    visitor.visit::<crate::worker::ListJobs>();
-    visitor.visit::<crate::worker::QueueJob>();
 }

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use backstory_store::ledger::{JobKind, JobStatus};
 use jiff::Timestamp;
 
-use crate::{Engine, error::Result};
+use crate::{error::Result, read::index_coverage, resources::Resources, sync::known_projects};
 
 /// Directories and files of the data directory that are measured, by what they hold.
 const STORES: [(&str, &[&str]); 4] = [
@@ -40,18 +40,18 @@ pub struct StoreMetrics {
     pub redactions: u64,
 }
 
-impl Engine {
-    /// How the stores do now.
-    ///
-    /// # Errors
-    /// One of them cannot be read.
-    pub async fn vitals(&self) -> Result<StoreMetrics> {
-        let projects = self.known_projects().await?;
-        let index_seq = self.index().applied_seq().await?;
-        let coverage = self.coverage();
-        let (engine, data_dir) = (self.clone(), self.0.data_dir.clone());
-        self.blocking(move || {
-            let ledger = engine.ledger();
+/// How the stores do now.
+///
+/// # Errors
+/// One of them cannot be read.
+pub(crate) async fn store_metrics(resources: &Resources) -> Result<StoreMetrics> {
+    let projects = known_projects(resources).await?;
+    let index_seq = resources.index().applied_seq().await?;
+    let coverage = index_coverage(resources);
+    let data_dir = resources.shared.data_dir.clone();
+    resources
+        .blocking(move |resources| {
+            let ledger = resources.ledger();
             let synced = projects.into_iter().map(|project| {
                 let at = ledger.synced_at(&project)?;
                 Ok((project, at))
@@ -62,7 +62,7 @@ impl Engine {
             };
             Ok(StoreMetrics {
                 ledger_seq: ledger.last_seq()?,
-                graph_seq: engine.graph().applied_seq()?,
+                graph_seq: resources.graph().applied_seq()?,
                 index_seq,
                 documents: coverage.documents,
                 embedded: coverage.embedded,
@@ -74,7 +74,6 @@ impl Engine {
             })
         })
         .await
-    }
 }
 
 /// Bytes of a file, or of all files below a directory.

@@ -8,7 +8,7 @@
 //! somebody waits for. When both have read the same, the ledger keeps what was written last; the next sync reads again
 //! whatever changed in the minute before it was read, so an older response does not stay.
 
-mod queue;
+pub(crate) mod queue;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -22,15 +22,15 @@ use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
 
-pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
-
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
     settings::{Forge, ForgeKind, Schedule},
-    sync::{Scope, SyncRequest},
+    sync::{Scope, SyncRequest, known_projects, list_forges, refetch, start_sync},
     task::{Task, TaskKind, TaskStatus},
 };
+
+pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
 
 /// Time between two looks for jobs that have become due; those that are due at once do not wait for it.
 const LOOK: Duration = Duration::from_secs(1);
@@ -62,106 +62,110 @@ pub enum Received {
     Ignored,
 }
 
-impl Engine {
-    /// Does jobs as they become due, until `stop` is true. A job that is at work then is put back into the queue, with
-    /// what it has committed kept.
-    ///
-    /// # Errors
-    /// The ledger cannot be read or written.
-    pub async fn work(&self, mut stop: watch::Receiver<bool>) -> Result<()> {
-        let now = Timestamp::now();
-        self.with_ledger(move |ledger| {
+/// Does jobs as they become due, until `stop` is true. A job that is at work then is put back into the queue, with
+/// what it has committed kept.
+///
+/// # Errors
+/// The ledger cannot be read or written.
+pub(crate) async fn run_worker(resources: &Resources, mut stop: watch::Receiver<bool>) -> Result<()> {
+    let now = Timestamp::now();
+    resources
+        .with_ledger(move |ledger| {
             ledger.requeue_running_jobs(now)?;
             ledger.prune_jobs(now)
         })
         .await?;
-        let mut single_stop = stop.clone();
-        tokio::try_join!(self.run_project_jobs(&mut stop), self.run_refetch_jobs(&mut single_stop)).map(|_| ())
-    }
+    let mut single_stop = stop.clone();
+    tokio::try_join!(run_project_jobs(resources, &mut stop), run_refetch_jobs(resources, &mut single_stop)).map(|_| ())
+}
 
-    /// Stops a task; what it has committed is kept. One that has ended stays as it is.
-    ///
-    /// # Errors
-    /// There is no such task, it must not be stopped, or a job does it, which can be cancelled.
-    pub async fn stop_task(&self, id: u64) -> Result<Task> {
-        let Some(mut watched) = self.watch_task(id) else {
-            return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
-        };
-        let owner = {
-            let tasks = self.0.work.tasks.lock();
-            tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
-        };
-        if let Some(job) = owner {
-            let message = format!("task {id} does job {job}; 'backstory jobs cancel {job}' stops it");
-            return Err(Error::new(ErrorKind::Conflict, message));
-        }
-        if watched.borrow().kind == TaskKind::Forget {
-            let message = "what is being forgotten is half gone, so that cannot be stopped; wait for it to end";
-            return Err(Error::new(ErrorKind::Conflict, message));
-        }
-        self.tasks().stop(id);
-        // The sender lives until the task has ended.
-        let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
-        ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))
+/// Stops a task; what it has committed is kept. One that has ended stays as it is.
+///
+/// # Errors
+/// There is no such task, it must not be stopped, or a job does it, which can be cancelled.
+pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
+    let Some(mut watched) = resources.tasks().get(id) else {
+        return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
+    };
+    let owner = {
+        let tasks = resources.shared.work.tasks.lock();
+        tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
+    };
+    if let Some(job) = owner {
+        let message = format!("task {id} does job {job}; 'backstory jobs cancel {job}' stops it");
+        return Err(Error::new(ErrorKind::Conflict, message));
     }
+    if watched.borrow().kind == TaskKind::Forget {
+        let message = "what is being forgotten is half gone, so that cannot be stopped; wait for it to end";
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    resources.tasks().stop(id);
+    // The sender lives until the task has ended.
+    let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
+    ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))
+}
 
-    fn task_of(&self, job: i64) -> Option<u64> {
-        self.0.work.tasks.lock().get(&job).copied()
-    }
+fn task_of(resources: &Resources, job: i64) -> Option<u64> {
+    resources.shared.work.tasks.lock().get(&job).copied()
+}
 
-    /// Whether a webhook is expected that has these headers, before its body is read: one of those that may send some
-    /// has a secret, and the headers show it, or a signature where only the body tells whether it is right.
-    ///
-    /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
-    /// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may.
-    pub fn expects_webhook(&self, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
-        let now = Timestamp::now();
-        self.senders(kind, |secret| webhook::has_plausible_headers(kind, secret, headers, now)).map(drop)
-    }
+/// Whether a webhook is expected that has these headers, before its body is read: one of those that may send some
+/// has a secret, and the headers show it, or a signature where only the body tells whether it is right.
+///
+/// # Errors
+/// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
+/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may.
+pub(crate) fn expects_webhook(resources: &Resources, kind: ForgeKind, headers: &HeaderMap) -> Result<()> {
+    let now = Timestamp::now();
+    find_senders(resources, kind, |secret| webhook::has_plausible_headers(kind, secret, headers, now)).map(drop)
+}
 
-    /// The forges of a kind whose secret is known to whoever sent a webhook.
-    fn senders(&self, kind: ForgeKind, knows: impl Fn(&SecretString) -> bool) -> Result<Vec<&Forge>> {
-        let of_kind = self.settings().forges.iter().filter(|forge| forge.kind == kind);
-        let secrets: Vec<_> = of_kind.filter_map(|forge| Some((forge, forge.webhook_secret.as_ref()?))).collect();
-        if secrets.is_empty() {
-            let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
-        // Every secret is tried: how long that takes must not tell which is whose.
-        let senders: Vec<&Forge> =
-            secrets.into_iter().filter(|(_, secret)| knows(secret)).map(|(forge, _)| forge).collect();
-        if senders.is_empty() {
-            let message = "the webhook does not show the secret of a forge that is configured";
-            return Err(Error::new(ErrorKind::Unauthenticated, message));
-        }
-        Ok(senders)
+/// The forges of a kind whose secret is known to whoever sent a webhook.
+fn find_senders(resources: &Resources, kind: ForgeKind, knows: impl Fn(&SecretString) -> bool) -> Result<Vec<&Forge>> {
+    let of_kind = resources.settings().forges.iter().filter(|forge| forge.kind == kind);
+    let secrets: Vec<_> = of_kind.filter_map(|forge| Some((forge, forge.webhook_secret.as_ref()?))).collect();
+    if secrets.is_empty() {
+        let message = "no [[forge]] of this kind names the variable of a secret as webhook_secret_env";
+        return Err(Error::new(ErrorKind::NotFound, message));
     }
+    // Every secret is tried: how long that takes must not tell which is whose.
+    let senders: Vec<&Forge> =
+        secrets.into_iter().filter(|(_, secret)| knows(secret)).map(|(forge, _)| forge).collect();
+    if senders.is_empty() {
+        let message = "the webhook does not show the secret of a forge that is configured";
+        return Err(Error::new(ErrorKind::Unauthenticated, message));
+    }
+    Ok(senders)
+}
 
-    /// Takes in a webhook: when this returns it is on record, and so is what must be done about it.
-    ///
-    /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
-    /// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may;
-    /// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
-    pub async fn receive_webhook(&self, kind: ForgeKind, headers: &HeaderMap, body: &[u8]) -> Result<Received> {
-        let now = Timestamp::now();
-        let senders = self.senders(kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
-        let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
-            .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
-        let forges = self.forges().await?;
-        let is_read = |changed: &Changed| {
-            let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
-            senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
-        };
-        let job = changed.filter(is_read).map(job_for);
-        let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
-        let delivery = Delivery { forge: sender, id: delivery, event };
-        let received = if job.is_some() { Received::Queued } else { Received::Ignored };
-        let new = self.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
-        self.0.work.waiting.notify_waiters();
-        Ok(if new { received } else { Received::Known })
-    }
+/// Takes in a webhook: when this returns it is on record, and so is what must be done about it.
+///
+/// # Errors
+/// [`NotFound`](ErrorKind::NotFound): no forge of that kind may send any;
+/// [`Unauthenticated`](ErrorKind::Unauthenticated): it is none of those that may;
+/// [`Invalid`](ErrorKind::Invalid): it is not JSON; or the ledger cannot be written.
+pub(crate) async fn receive_webhook(
+    resources: &Resources,
+    kind: ForgeKind,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Received> {
+    let now = Timestamp::now();
+    let senders = find_senders(resources, kind, |secret| webhook::verify_signature(kind, secret, headers, body, now))?;
+    let Announcement { delivery, event, changed } = webhook::read(kind, headers, body)
+        .map_err(|error| Error::invalid(format!("the webhook's payload is not JSON: {error}")))?;
+    let forges = list_forges(resources).await?;
+    let is_read = |changed: &Changed| {
+        let has = |forge: &Forge| forge.projects.iter().any(|project| project == changed.project());
+        senders.iter().any(|sender| forges.iter().any(|forge| forge.web_url() == sender.web_url() && has(forge)))
+    };
+    let job = changed.filter(is_read).map(job_for);
+    let sender = senders.first().map(|sender| sender.web_url()).unwrap_or_default();
+    let delivery = Delivery { forge: sender, id: delivery, event };
+    let received = if job.is_some() { Received::Queued } else { Received::Ignored };
+    let new = resources.with_ledger(move |ledger| ledger.receive(&delivery, job.as_slice(), now)).await?;
+    resources.shared.work.waiting.notify_waiters();
+    Ok(if new { received } else { Received::Known })
 }
 
 /// What must be done about a change.
@@ -174,133 +178,134 @@ fn job_for(changed: Changed) -> NewJob {
     }
 }
 
-impl Engine {
-    /// Waits until there may be something to do; false if it is time to stop.
-    async fn wait(&self, stop: &mut watch::Receiver<bool>) -> bool {
-        tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
-            () = self.0.work.waiting.notified() => {}
-            // Whoever would say so is gone: that says it too.
-            _ = stop.wait_for(|stop| *stop) => return false,
+/// Waits until there may be something to do; false if it is time to stop.
+async fn wait_for_work(resources: &Resources, stop: &mut watch::Receiver<bool>) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(LOOK) => {}
+        () = resources.shared.work.waiting.notified() => {}
+        // Whoever would say so is gone: that says it too.
+        _ = stop.wait_for(|stop| *stop) => return false,
+    }
+    !*stop.borrow()
+}
+
+fn is_running(resources: &Resources, kinds: &[TaskKind]) -> bool {
+    resources.tasks().list().iter().any(|task| task.status == TaskStatus::Running && kinds.contains(&task.kind))
+}
+
+async fn run_project_jobs(resources: &Resources, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    loop {
+        queue_scheduled(resources).await?;
+        let now = Timestamp::now();
+        let due = resources.with_ledger(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
+        // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
+        let is_free = !is_running(resources, &[TaskKind::Sync, TaskKind::Forget]);
+        match due.into_iter().next().filter(|_| is_free) {
+            Some(job) => run_project_job(resources, job, stop).await?,
+            None if wait_for_work(resources, stop).await => {}
+            None => return Ok(()),
         }
-        !*stop.borrow()
-    }
-
-    fn is_running(&self, kinds: &[TaskKind]) -> bool {
-        self.all_tasks().iter().any(|task| task.status == TaskStatus::Running && kinds.contains(&task.kind))
-    }
-
-    async fn run_project_jobs(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
-        loop {
-            self.schedule().await?;
-            let now = Timestamp::now();
-            let due = self.with_ledger(move |ledger| ledger.due_jobs(&WHOLE, now, 1)).await?;
-            // A sync that somebody started by hand is in the way, and so is forgetting; it ends sooner or later.
-            let is_free = !self.is_running(&[TaskKind::Sync, TaskKind::Forget]);
-            match due.into_iter().next().filter(|_| is_free) {
-                Some(job) => self.run_project_job(job, stop).await?,
-                None if self.wait(stop).await => {}
-                None => return Ok(()),
-            }
-            if *stop.borrow() {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn run_project_job(&self, job: Job, stop: &mut watch::Receiver<bool>) -> Result<()> {
-        let (id, attempts) = (job.id, job.attempts + 1);
-        if self.with_ledger(move |ledger| ledger.begin_jobs(&[id], Timestamp::now())).await?.is_empty() {
+        if *stop.borrow() {
             return Ok(());
         }
-        let scope = match job.job.kind {
-            JobKind::Reconcile => Scope::Reconcile,
-            JobKind::Full => Scope::Full,
-            JobKind::Sync | JobKind::Refetch => Scope::New,
-        };
-        let request = SyncRequest { projects: vec![job.job.project], scope, keep_new: true, ..SyncRequest::default() };
-        let outcome = match self.start_sync(request).await {
-            Ok(task) => {
-                self.0.work.tasks.lock().insert(id, task.id);
-                let outcome = self.outcome_of(task.id, attempts, stop).await;
-                self.0.work.tasks.lock().remove(&id);
-                outcome
-            }
-            Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,
-            Err(error) => retry_or_fail(&error, attempts),
-        };
-        self.end_jobs(vec![id], outcome).await
     }
+}
 
-    /// Records how jobs ended, and forgets old ones.
-    async fn end_jobs(&self, ids: Vec<i64>, outcome: Outcome) -> Result<()> {
-        let now = Timestamp::now();
-        self.with_ledger(move |ledger| {
+async fn run_project_job(resources: &Resources, job: Job, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    let (id, attempts) = (job.id, job.attempts + 1);
+    if resources.with_ledger(move |ledger| ledger.begin_jobs(&[id], Timestamp::now())).await?.is_empty() {
+        return Ok(());
+    }
+    let scope = match job.job.kind {
+        JobKind::Reconcile => Scope::Reconcile,
+        JobKind::Full => Scope::Full,
+        JobKind::Sync | JobKind::Refetch => Scope::New,
+    };
+    let request = SyncRequest { projects: vec![job.job.project], scope, keep_new: true, ..SyncRequest::default() };
+    let outcome = match start_sync(resources, request).await {
+        Ok(task) => {
+            resources.shared.work.tasks.lock().insert(id, task.id);
+            let outcome = outcome_of(resources, task.id, attempts, stop).await;
+            resources.shared.work.tasks.lock().remove(&id);
+            outcome
+        }
+        Err(error) if error.kind == ErrorKind::Conflict => Outcome::Interrupted,
+        Err(error) => retry_or_fail(&error, attempts),
+    };
+    end_jobs(resources, vec![id], outcome).await
+}
+
+/// Records how jobs ended, and forgets old ones.
+async fn end_jobs(resources: &Resources, ids: Vec<i64>, outcome: Outcome) -> Result<()> {
+    let now = Timestamp::now();
+    resources
+        .with_ledger(move |ledger| {
             ledger.end_jobs(&ids, &outcome, now)?;
             ledger.prune_jobs(now)
         })
         .await
-    }
+}
 
-    /// Waits for a task, or stops it when everything stops.
-    async fn outcome_of(&self, task: u64, attempts: u32, stop: &mut watch::Receiver<bool>) -> Outcome {
-        let Some(mut watched) = self.watch_task(task) else { return Outcome::Interrupted };
-        let ended = tokio::select! {
-            ended = watched.wait_for(|task| task.status != TaskStatus::Running) => ended.ok().map(|task| task.clone()),
-            _ = stop.wait_for(|stop| *stop) => None,
-        };
-        match ended {
-            None => {
-                self.tasks().stop(task);
-                Outcome::Interrupted
-            }
-            Some(Task { error: Some(error), .. }) => retry_or_fail(&error, attempts),
-            Some(task) => Outcome::Succeeded(task.summary),
+/// Waits for a task, or stops it when everything stops.
+async fn outcome_of(resources: &Resources, task: u64, attempts: u32, stop: &mut watch::Receiver<bool>) -> Outcome {
+    let Some(mut watched) = resources.tasks().get(task) else { return Outcome::Interrupted };
+    let ended = tokio::select! {
+        ended = watched.wait_for(|task| task.status != TaskStatus::Running) => ended.ok().map(|task| task.clone()),
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    match ended {
+        None => {
+            resources.tasks().stop(task);
+            Outcome::Interrupted
         }
+        Some(Task { error: Some(error), .. }) => retry_or_fail(&error, attempts),
+        Some(task) => Outcome::Succeeded(task.summary),
     }
+}
 
-    async fn run_refetch_jobs(&self, stop: &mut watch::Receiver<bool>) -> Result<()> {
-        loop {
-            let now = Timestamp::now();
-            let due = self.with_ledger(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
-            let together = together(due);
-            if together.is_empty() || self.is_running(&[TaskKind::Forget]) {
-                if !self.wait(stop).await {
-                    return Ok(());
-                }
-                continue;
-            }
-            self.run_refetch_batch(together, stop).await?;
-            if *stop.borrow() {
+async fn run_refetch_jobs(resources: &Resources, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    loop {
+        let now = Timestamp::now();
+        let due = resources.with_ledger(move |ledger| ledger.due_jobs(&[JobKind::Refetch], now, BATCH)).await?;
+        let together = together(due);
+        if together.is_empty() || is_running(resources, &[TaskKind::Forget]) {
+            if !wait_for_work(resources, stop).await {
                 return Ok(());
             }
+            continue;
+        }
+        run_refetch_batch(resources, together, stop).await?;
+        if *stop.borrow() {
+            return Ok(());
         }
     }
+}
 
-    async fn run_refetch_batch(&self, jobs: Vec<Job>, stop: &mut watch::Receiver<bool>) -> Result<()> {
-        let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
-        let begun = self.with_ledger(move |ledger| ledger.begin_jobs(&ids, Timestamp::now())).await?;
-        let jobs: Vec<Job> = jobs.into_iter().filter(|job| begun.contains(&job.id)).collect();
-        let Some(first) = jobs.first() else { return Ok(()) };
-        let attempts = first.attempts + 1;
-        let threads: Vec<(ThreadKind, u64)> =
-            jobs.iter().filter_map(|job| thread(&job.job)).map(|id| (id.kind, id.iid)).collect();
-        let outcome = tokio::select! {
-            done = self.refetch(&first.job.project, &threads) => match done {
-                Ok(summary) => Outcome::Succeeded(summary),
-                Err(error) => retry_or_fail(&error, attempts),
-            },
-            _ = stop.wait_for(|stop| *stop) => Outcome::Interrupted,
-        };
-        self.end_jobs(begun, outcome).await
-    }
+async fn run_refetch_batch(resources: &Resources, jobs: Vec<Job>, stop: &mut watch::Receiver<bool>) -> Result<()> {
+    let ids: Vec<i64> = jobs.iter().map(|job| job.id).collect();
+    let begun = resources.with_ledger(move |ledger| ledger.begin_jobs(&ids, Timestamp::now())).await?;
+    let jobs: Vec<Job> = jobs.into_iter().filter(|job| begun.contains(&job.id)).collect();
+    let Some(first) = jobs.first() else { return Ok(()) };
+    let attempts = first.attempts + 1;
+    let threads: Vec<(ThreadKind, u64)> =
+        jobs.iter().filter_map(|job| thread(&job.job)).map(|id| (id.kind, id.iid)).collect();
+    let outcome = tokio::select! {
+        done = refetch(resources, &first.job.project, &threads) => match done {
+            Ok(summary) => Outcome::Succeeded(summary),
+            Err(error) => retry_or_fail(&error, attempts),
+        },
+        _ = stop.wait_for(|stop| *stop) => Outcome::Interrupted,
+    };
+    end_jobs(resources, begun, outcome).await
+}
 
-    /// Puts what the schedule asks for into the queue, each with the time when it is due.
-    async fn schedule(&self) -> Result<()> {
-        let Schedule { sync, reconcile, full } = self.settings().schedule;
-        let projects = self.known_projects().await?;
-        let now = Timestamp::now();
-        self.with_ledger(move |ledger| {
+/// Puts what the schedule asks for into the queue, each with the time when it is due.
+async fn queue_scheduled(resources: &Resources) -> Result<()> {
+    let Schedule { sync, reconcile, full } = resources.settings().schedule;
+    let projects = known_projects(resources).await?;
+    let now = Timestamp::now();
+    resources
+        .with_ledger(move |ledger| {
             for project in &projects {
                 for (kind, every) in [(JobKind::Sync, sync), (JobKind::Reconcile, reconcile), (JobKind::Full, full)] {
                     let Some(every) = every else { continue };
@@ -322,7 +327,6 @@ impl Engine {
             Ok(())
         })
         .await
-    }
 }
 
 /// The first jobs that can be done at once: of one project; one that has failed goes alone, so that it fails no other.

@@ -15,6 +15,7 @@ pub const REFUSAL: &str = "I could not find this information in the repository b
 
 /// How an answer came about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// Its statements are quotations.
@@ -28,6 +29,7 @@ pub enum Method {
 
 /// An answer. Each statement stands on citations; without an answer there is a refusal, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// The question.
     pub question: String,
@@ -61,6 +63,7 @@ impl Answer {
 
 /// What a language model wrote, and how it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// Provider and model: `openai:gpt-4o-mini`.
     pub name: String,
@@ -70,6 +73,7 @@ pub struct Provenance {
 
 /// A sentence or quotation and what it stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statement {
     /// The text, without the numbers of its citations.
     pub text: String,
@@ -79,6 +83,7 @@ pub struct Statement {
 
 /// Where a decision stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Standing {
     /// For a person: `merged in acme/shop!7 on 2024-03-22`.
     pub text: String,
@@ -93,6 +98,7 @@ pub struct Standing {
 /// The document is what the ledger or the clone has: of an issue or merge request its title, an empty line and its
 /// description; of a note its text; of a commit its message; of a file its content at a commit, secrets replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Citation {
     /// Its number in the answer, from 1.
     pub number: u32,
@@ -169,6 +175,7 @@ impl fmt::Display for Source<'_> {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// [`REFUSAL`].
     pub sentence: String,

@@ -27,6 +27,7 @@ const LEAST_SECONDARY: f32 = 0.2;
 
 /// Type of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeType {
     /// Fixes incorrect behaviour.
@@ -116,6 +117,7 @@ pub struct FileChange<'a> {
 
 /// Which rule decided a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
     /// The subject's prefix, as in `fix(cart): …`.

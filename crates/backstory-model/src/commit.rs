@@ -98,6 +98,17 @@ impl<'de> Deserialize<'de> for Sha {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Sha {
+    fn schema_name() -> Cow<'static, str> {
+        "Sha".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{40}$" })
+    }
+}
+
 /// A path or reference name of a repository in a form that can be printed and turned back into the same bytes.
 ///
 /// It is the name itself, unless that is not UTF-8, holds a control character or begins with `"`. Then it is the name in
@@ -293,6 +304,7 @@ impl<'de> Deserialize<'de> for FileMode {
 
 /// What a commit does to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeStatus {
     /// It was not there before.

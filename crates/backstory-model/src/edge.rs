@@ -10,6 +10,7 @@ const SIOC: &str = "http://rdfs.org/sioc/ns#";
 
 /// An edge from one node to another. `schema/backstory.ttl` says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Edge {
     /// Person → what they wrote.

@@ -22,6 +22,7 @@ pub use source::{InvalidSource, Source};
 
 /// A way of finding what answers a question. Declared in the order of the names, in which maps of them are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Retriever {
     /// Search as users have it.
@@ -59,6 +60,7 @@ impl Retriever {
 
 /// A question whose answer is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Question {
     /// What it is called in reports; unique in a file.
     pub id: String,

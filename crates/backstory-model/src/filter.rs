@@ -7,6 +7,7 @@ use crate::entity::State;
 
 /// Kind of a searchable document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum DocumentKind {
@@ -58,6 +59,7 @@ impl DocumentKind {
 
 /// Conditions that a document meets all of; an empty one is met by every document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Filter {
     /// Any of these kinds; empty for all.

@@ -43,6 +43,7 @@ const MAX_NAME: usize = 1024;
 
 /// An issue or a merge request: what a discussion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadKind {
@@ -213,6 +214,7 @@ pub enum NodeId {
 
 /// What a node of the graph is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// `acme/shop`
@@ -384,7 +386,7 @@ impl FromStr for ThreadId {
 
 /// Ids are text in every format.
 macro_rules! serialized_as_text {
-    ($($id:ty),*) => {$(
+    ($($id:ident: $description:literal),*) => {$(
         impl Serialize for $id {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -396,10 +398,24 @@ macro_rules! serialized_as_text {
                 Cow::<'_, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
             }
         }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $id {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($id).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "description": $description })
+            }
+        }
     )*};
 }
 
-serialized_as_text!(NodeId, ThreadId);
+serialized_as_text!(
+    NodeId: "Id of a node: `acme/shop#12`, `acme/shop@1a2b3c4`, `acme/shop:src/a.rs`, `@alice`, …",
+    ThreadId: "Id of an issue, `acme/shop#12`, or merge request, `acme/shop!7`."
+);
 
 impl From<ThreadId> for NodeId {
     fn from(thread: ThreadId) -> Self {

@@ -28,6 +28,7 @@ pub mod rank;
 pub mod redaction;
 pub mod reference;
 pub mod repository;
+pub mod role;
 pub mod score;
 pub mod sentence;
 pub mod sight;

@@ -65,6 +65,7 @@ impl Seen {
 
 /// One thing that was seen through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SeenThrough {
     /// The line was moved.

@@ -22,6 +22,7 @@ const LONGEST: usize = 2 << 10;
 
 /// Whose syntax a text follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Forge {
     /// GitLab.

@@ -42,6 +42,7 @@ pub struct EntityRef {
 
 /// What a commit does to a code entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntityChangeKind {
     /// It was not there before.

@@ -30,8 +30,9 @@ pub fn sorted<K: Ord>(scores: impl IntoIterator<Item = (K, f32)>) -> Vec<(K, f32
     ranked
 }
 
-/// What a hit is ranked by, each 0 to 1.
+/// What a hit is ranked by, each 0 to 1. A part without a weight is not computed, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
     /// How near its passages are to the query's meaning.
     pub semantic: f32,
@@ -69,6 +70,7 @@ impl Parts {
 
 /// What a search compares the query with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Mode {
@@ -94,6 +96,7 @@ impl Mode {
 
 /// How the parts become a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Profile {

@@ -13,6 +13,7 @@ pub const MAX_TEXT: usize = 300;
 
 /// What a language model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GeneratedKind {
     /// The type of the change that a commit is.
@@ -36,6 +37,7 @@ impl GeneratedKind {
 
 /// The type of a change as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelClassification {
     /// The type.
     pub change_type: ChangeType,
@@ -47,6 +49,7 @@ pub struct ModelClassification {
 
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
     /// What was decided.
@@ -70,6 +73,7 @@ impl Aspect {
 
 /// A design note that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GeneratedNote {
     /// What it is about.
     pub aspect: Aspect,

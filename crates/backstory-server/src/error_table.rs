@@ -14,7 +14,7 @@ struct Row {
 }
 
 /// Every kind of failure.
-const KINDS: [ErrorKind; 11] = [
+const KINDS: [ErrorKind; 12] = [
     ErrorKind::Invalid,
     ErrorKind::NotFound,
     ErrorKind::Conflict,
@@ -23,6 +23,7 @@ const KINDS: [ErrorKind; 11] = [
     ErrorKind::Upstream,
     ErrorKind::Timeout,
     ErrorKind::Busy,
+    ErrorKind::Unavailable,
     ErrorKind::Lacking,
     ErrorKind::Newer,
     ErrorKind::Internal,
@@ -39,6 +40,7 @@ fn row(kind: ErrorKind) -> Row {
         ErrorKind::Upstream => (1, StatusCode::BAD_GATEWAY, "UPSTREAM"),
         ErrorKind::Timeout => (1, StatusCode::GATEWAY_TIMEOUT, "TIMEOUT"),
         ErrorKind::Busy => (1, StatusCode::SERVICE_UNAVAILABLE, "BUSY"),
+        ErrorKind::Unavailable => (1, StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
         ErrorKind::Lacking => (1, StatusCode::SERVICE_UNAVAILABLE, "LACKING"),
         ErrorKind::Newer => (1, StatusCode::INTERNAL_SERVER_ERROR, "NEWER"),
         ErrorKind::Internal => (1, StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),

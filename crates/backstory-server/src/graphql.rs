@@ -12,7 +12,6 @@ mod context;
 mod conversation;
 mod document;
 mod edge;
-mod evaluation;
 mod guard;
 mod issue;
 mod job;

@@ -3,7 +3,7 @@
 //!
 //! GraphQL answers have status 200 also when they hold errors; these say in `extensions.code` what went wrong. An
 //! operation that was not executed because too many wait has status 503 and says in `Retry-After` when to come again; one
-//! that took too long has 504. Requests that are no GraphQL request, or may not be made, have another status and a body of
+//! that this server's roles exclude has 503 without it, and one that took too long has 504. Requests that are no GraphQL request, or may not be made, have another status and a body of
 //! the same form: 400 malformed JSON, 401 no or a wrong token, 403 another site's page, 404 no such address, 405 not POST,
 //! 408 a body that takes too long, 413 too large, 415 not JSON, 429 too many wrong tokens, 503 too many connections.
 //!
@@ -231,13 +231,13 @@ async fn graphql(
 }
 
 /// The answer to an operation. Programs between client and server see the status only, so it tells what they must know:
-/// that nothing was executed because there is too much to do, or that it took too long.
+/// that nothing was executed because there is too much to do or this server does other things, or that it took too long.
 fn answer(response: async_graphql::Response) -> Response {
     let is = |error: &async_graphql::ServerError, kind| {
         let code = error.extensions.as_ref().and_then(|extensions| extensions.get(error_table::CODE));
         code == Some(&async_graphql::Value::from(error_table::code(kind)))
     };
-    let kinds = [ErrorKind::Busy, ErrorKind::Timeout];
+    let kinds = [ErrorKind::Busy, ErrorKind::Timeout, ErrorKind::Unavailable];
     let failed = kinds.into_iter().find(|kind| response.errors.iter().any(|error| is(error, *kind)));
     let failed = failed.filter(|_| response.data == async_graphql::Value::Null);
     let mut answer = Json(response).into_response();

@@ -239,12 +239,12 @@ impl Opening {
 
 /// Answers a request; once more, if a projection proved damaged and was rebuilt.
 async fn run_here<U: UseCase>(engine: &Engine, request: U) -> Result<U::Answer> {
-    let known = engine.mended().len();
-    let mut answer = request.clone().run(engine).await;
-    engine.mend().await?;
-    let mended = engine.mended().split_off(known);
+    let known = engine.repairs().len();
+    let mut answer = engine.answer(request.clone()).await;
+    engine.repair().await?;
+    let mended = engine.repairs().split_off(known);
     if !mended.is_empty() && answer.is_err() {
-        answer = request.run(engine).await;
+        answer = engine.answer(request).await;
     }
     for notice in mended {
         Terminal::new().note(notice);

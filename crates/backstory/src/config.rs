@@ -14,7 +14,7 @@ use std::{
 
 use backstory_engine::{
     embed, llm,
-    model::{digest::sha256_hex, sight::Visibility},
+    model::{digest::sha256_hex, role::Roles, sight::Visibility},
     rerank,
     settings::{Forge, Repositories, Settings},
     sources::{forge, redact::Redactor},
@@ -111,8 +111,7 @@ impl Config {
             Some(path) => (path.clone(), read(&path)?),
             None => (PathBuf::from(FILE), String::new()),
         };
-        let source = Source { path: &path, text: &text };
-        let file = File::parse(source)?;
+        let file = File::parse(Source { path: &path, text: &text })?;
         let forge_tokens: Vec<Credential> =
             file.forges.iter().map(|forge| Credential::of(forge.token_env.clone())).collect();
         let webhook_secrets: Vec<Credential> =
@@ -163,6 +162,7 @@ impl Config {
             schedule: file.schedule,
             redactor: Redactor::new(file.allowed),
             retention: file.retention,
+            roles: Roles::default(),
         };
         Ok(Self {
             digest: sha256_hex(&text),

@@ -21,12 +21,12 @@ use std::{
 };
 
 use backstory_engine::{
-    Engine, SyncRequest,
+    EmbedRequest, Engine, SyncRequest,
     model::{
         commit::Sha,
         filter::{DocumentKind, Filter},
     },
-    repository::AddRequest,
+    repository::{AddRequest, ListRepositories},
     search::{Hit, SearchRequest},
     settings::{Repositories, Settings},
     task::{Task, TaskStatus},
@@ -80,7 +80,8 @@ async fn run(case: &Case, directory: &Path) -> Result<Row> {
     let project = index(&engine, &clone).await?;
     let clones = std::fs::read_dir(directory.join("clones"))?;
     let clone = clones.flatten().next().ok_or("there is no clone")?.path();
-    let head = engine.repositories().await?.first().and_then(|of| of.head).ok_or("it has no default branch")?;
+    let head =
+        engine.answer(ListRepositories {}).await?.first().and_then(|of| of.head).ok_or("it has no default branch")?;
     let repository = Repository::read(&project, &clone, head)?;
     let questions = match &case.questions {
         Some(file) => repository.asked_in(&std::fs::read_to_string(file)?)?,
@@ -99,9 +100,9 @@ async fn run(case: &Case, directory: &Path) -> Result<Row> {
 /// The commits and their vectors; what is there already stays.
 async fn index(engine: &Engine, clone: &Path) -> Result<String> {
     let request = AddRequest { address: clone.display().to_string(), ..AddRequest::default() };
-    let project = engine.add_repository(request).await?.project;
-    ended(engine, &engine.start_sync(SyncRequest::default()).await?).await?;
-    ended(engine, &engine.start_embed()?).await?;
+    let project = engine.answer(request).await?.project;
+    ended(engine, &engine.answer(SyncRequest::default()).await?).await?;
+    ended(engine, &engine.answer(EmbedRequest {}).await?).await?;
     Ok(project)
 }
 
@@ -117,7 +118,7 @@ async fn ended(engine: &Engine, task: &Task) -> Result<()> {
 async fn search(engine: &Engine, project: &str, question: &Question) -> Result<Vec<Hit>> {
     let filter = Filter { kinds: vec![DocumentKind::Commit], project: Some(project.to_owned()), ..Filter::default() };
     let request = SearchRequest { query: question.text.clone(), filter, limit: DEPTH, ..SearchRequest::default() };
-    Ok(engine.search(request).await?.hits)
+    Ok(engine.search_documents(request).await?.hits)
 }
 
 /// Rank of the first hit that answers, from 1. A hit answers if its own commit does: what it stands for besides does not

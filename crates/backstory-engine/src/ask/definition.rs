@@ -6,9 +6,9 @@ use backstory_model::{filter::Filter, question::is_stop_word};
 use regex::Regex;
 
 use crate::{
-    Engine,
     error::Result,
-    search::{Definition, symbols},
+    resources::Resources,
+    search::{Definition, definitions::find_definitions, symbols},
 };
 
 /// Definitions that are read for a question.
@@ -40,16 +40,18 @@ fn names(question: &str) -> Vec<&str> {
     names
 }
 
-impl Engine {
-    /// The definitions that a question asks the purpose of, of those that a filter lets through.
-    pub(super) async fn definitions_asked(&self, question: &str, filter: &Filter) -> Result<Vec<Definition>> {
-        let mut found = Vec::new();
-        for name in names(question) {
-            found.extend(self.definitions(name, filter).await?);
-        }
-        found.truncate(MAX_DEFINITIONS);
-        Ok(found)
+/// The definitions that a question asks the purpose of, of those that a filter lets through.
+pub(super) async fn definitions_asked(
+    resources: &Resources,
+    question: &str,
+    filter: &Filter,
+) -> Result<Vec<Definition>> {
+    let mut found = Vec::new();
+    for name in names(question) {
+        found.extend(find_definitions(resources, name, filter).await?);
     }
+    found.truncate(MAX_DEFINITIONS);
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -13,7 +13,12 @@ use backstory_model::{
 };
 use jiff::Timestamp;
 
-use crate::{Engine, error::Result, repository::MAX_TEXT};
+use crate::{
+    error::Result,
+    repository::{MAX_TEXT, clean_text, open_objects, repository_record},
+    resources::Resources,
+    trace::{chain::item_of_node, remembered::discussions_of},
+};
 
 /// A text that can be cited.
 #[derive(Clone, Debug)]
@@ -87,105 +92,103 @@ impl CitedDocument {
     }
 }
 
-impl Engine {
-    /// An issue or merge request and its notes, the description first, then the notes as they were written.
-    pub(crate) fn documents_of_thread(&self, id: &ThreadId) -> Result<Vec<CitedDocument>> {
-        let (own, thread) = match self.item_now(&id.clone().into())? {
-            Some(Item::Issue(issue)) => (description(id, &issue.thread), issue.thread),
-            Some(Item::MergeRequest(mr)) => (description(id, &mr.thread), mr.thread),
-            _ => return Ok(vec![]),
-        };
-        let mut documents = vec![own];
-        for discussion in self.discussions_now(id)?.iter() {
-            documents.extend(discussion.notes.iter().map(|note| CitedDocument {
-                id: discussion.note_id(note),
-                title: thread.title.clone(),
-                url: Some(discussion.note_url(note.id)).filter(|_| !discussion.web_url.is_empty()),
-                author: note.author.clone(),
-                at: note.created_at,
-                file: None,
-                heading: 0,
-                text: note.body.clone(),
-                confidential: discussion.confidential,
-            }));
-        }
-        Ok(documents)
-    }
-
-    /// A commit's message.
-    pub(crate) fn document_of_commit(&self, project: &str, sha: &str) -> Result<Option<CitedDocument>> {
-        let Some(Item::Repository(of)) = self.item_now(&NodeId::commit(project, sha))? else { return Ok(None) };
-        let Record::Commit(record) = &of.record else { return Ok(None) };
-        let commit = &record.commit;
-        Ok(Some(CitedDocument {
-            id: of.id(),
-            title: commit.message.lines().next().unwrap_or_default().trim().to_owned(),
-            url: Some(commit_url(of.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
-            author: Some(commit.author.name.clone()),
-            at: commit.author.at,
+/// An issue or merge request and its notes, the description first, then the notes as they were written.
+pub(crate) fn documents_of_thread(resources: &Resources, id: &ThreadId) -> Result<Vec<CitedDocument>> {
+    let (own, thread) = match item_of_node(resources, &id.clone().into())? {
+        Some(Item::Issue(issue)) => (description(id, &issue.thread), issue.thread),
+        Some(Item::MergeRequest(mr)) => (description(id, &mr.thread), mr.thread),
+        _ => return Ok(vec![]),
+    };
+    let mut documents = vec![own];
+    for discussion in discussions_of(resources, id)?.iter() {
+        documents.extend(discussion.notes.iter().map(|note| CitedDocument {
+            id: discussion.note_id(note),
+            title: thread.title.clone(),
+            url: Some(discussion.note_url(note.id)).filter(|_| !discussion.web_url.is_empty()),
+            author: note.author.clone(),
+            at: note.created_at,
             file: None,
             heading: 0,
-            text: commit.message.clone(),
-            confidential: false,
-        }))
+            text: note.body.clone(),
+            confidential: discussion.confidential,
+        }));
     }
+    Ok(documents)
+}
 
-    /// A file at a commit, the indexed head if none is named; `None` if there is no such file.
-    pub(crate) fn document_of_file(
-        &self,
-        project: &str,
-        path: &str,
-        commit: Option<Sha>,
-    ) -> Result<Option<CitedDocument>> {
-        let Some(repository) = self.repository_record(project)? else { return Ok(None) };
-        let head = || -> Result<Option<Sha>> {
-            let Some(branch) = &repository.default_branch else { return Ok(None) };
-            let entry = self.ledger().repositories()?.into_iter().find(|entry| entry.project == project);
-            Ok(entry.and_then(|entry| entry.indexed.get(branch.as_str()).copied()))
-        };
-        let commit = match commit {
-            Some(commit) => Some(commit),
-            None => head()?,
-        };
-        let Some(commit) = commit else { return Ok(None) };
-        let path = RepoPath::from_printed(path);
-        let objects = self.objects(project)?;
-        let entry = objects.entry(commit, &path)?;
-        let bytes = objects.blob(entry.id, MAX_TEXT)?;
-        let text = self.clean_text(&bytes);
-        let id = NodeId::file(project, path.as_str());
-        let of = match self.item_now(&id)? {
-            Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
-            _ => None,
-        };
-        let context =
-            backstory_model::reference::Context { forge: repository.forge, project, forge_url: &repository.forge_url };
-        let url = lines_url(context, &commit.to_string(), path.as_str(), None);
-        Ok(Some(CitedDocument {
-            id,
-            title: path.as_str().to_owned(),
-            url: Some(url).filter(|url| !url.is_empty()),
-            author: None,
-            at: of.unwrap_or_default(),
-            file: Some((commit, path.as_str().to_owned())),
-            heading: 0,
-            text,
-            confidential: false,
-        }))
-    }
+/// A commit's message.
+pub(crate) fn document_of_commit(resources: &Resources, project: &str, sha: &str) -> Result<Option<CitedDocument>> {
+    let Some(Item::Repository(of)) = item_of_node(resources, &NodeId::commit(project, sha))? else { return Ok(None) };
+    let Record::Commit(record) = &of.record else { return Ok(None) };
+    let commit = &record.commit;
+    Ok(Some(CitedDocument {
+        id: of.id(),
+        title: commit.message.lines().next().unwrap_or_default().trim().to_owned(),
+        url: Some(commit_url(of.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
+        author: Some(commit.author.name.clone()),
+        at: commit.author.at,
+        file: None,
+        heading: 0,
+        text: commit.message.clone(),
+        confidential: false,
+    }))
+}
 
-    /// The document that a citation names; `None` if it is not there.
-    pub(crate) fn cited_document(&self, id: &NodeId, commit: Option<Sha>) -> Result<Option<CitedDocument>> {
-        Ok(match id {
-            NodeId::Thread(thread) => self.documents_of_thread(thread)?.into_iter().next(),
-            NodeId::Note { thread, .. } => {
-                self.documents_of_thread(thread)?.into_iter().find(|document| document.id == *id)
-            }
-            NodeId::Commit { project, sha } => self.document_of_commit(project, sha)?,
-            NodeId::File { project, path } => self.document_of_file(project, path, commit)?,
-            _ => None,
-        })
-    }
+/// A file at a commit, the indexed head if none is named; `None` if there is no such file.
+pub(crate) fn document_of_file(
+    resources: &Resources,
+    project: &str,
+    path: &str,
+    commit: Option<Sha>,
+) -> Result<Option<CitedDocument>> {
+    let Some(repository) = repository_record(resources, project)? else { return Ok(None) };
+    let head = || -> Result<Option<Sha>> {
+        let Some(branch) = &repository.default_branch else { return Ok(None) };
+        let entry = resources.ledger().repositories()?.into_iter().find(|entry| entry.project == project);
+        Ok(entry.and_then(|entry| entry.indexed.get(branch.as_str()).copied()))
+    };
+    let commit = match commit {
+        Some(commit) => Some(commit),
+        None => head()?,
+    };
+    let Some(commit) = commit else { return Ok(None) };
+    let path = RepoPath::from_printed(path);
+    let objects = open_objects(resources, project)?;
+    let entry = objects.entry(commit, &path)?;
+    let bytes = objects.blob(entry.id, MAX_TEXT)?;
+    let text = clean_text(resources, &bytes);
+    let id = NodeId::file(project, path.as_str());
+    let of = match item_of_node(resources, &id)? {
+        Some(Item::Repository(RepositoryRecord { record: Record::File(file), .. })) => Some(file.changed_at),
+        _ => None,
+    };
+    let context =
+        backstory_model::reference::Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+    let url = lines_url(context, &commit.to_string(), path.as_str(), None);
+    Ok(Some(CitedDocument {
+        id,
+        title: path.as_str().to_owned(),
+        url: Some(url).filter(|url| !url.is_empty()),
+        author: None,
+        at: of.unwrap_or_default(),
+        file: Some((commit, path.as_str().to_owned())),
+        heading: 0,
+        text,
+        confidential: false,
+    }))
+}
+
+/// The document that a citation names; `None` if it is not there.
+pub(crate) fn cited_document(resources: &Resources, id: &NodeId, commit: Option<Sha>) -> Result<Option<CitedDocument>> {
+    Ok(match id {
+        NodeId::Thread(thread) => documents_of_thread(resources, thread)?.into_iter().next(),
+        NodeId::Note { thread, .. } => {
+            documents_of_thread(resources, thread)?.into_iter().find(|document| document.id == *id)
+        }
+        NodeId::Commit { project, sha } => document_of_commit(resources, project, sha)?,
+        NodeId::File { project, path } => document_of_file(resources, project, path, commit)?,
+        _ => None,
+    })
 }
 
 fn description(id: &ThreadId, thread: &Thread) -> CitedDocument {

@@ -17,7 +17,7 @@ use backstory_model::{
 use regex::Regex;
 
 use super::stories::{Passage, Role, Story, coverage};
-use crate::Engine;
+use crate::resources::Resources;
 
 /// Most quotations of an answer.
 pub(super) const MAX_QUOTES: usize = 5;
@@ -65,72 +65,70 @@ pub(super) struct Scored {
     pub(super) meaning: Option<f32>,
 }
 
-impl Engine {
-    /// The pieces of stories, the best first.
-    pub(super) async fn score(
-        &self,
-        question: &Question,
-        query: &str,
-        weights: &[f32],
-        stories: &[Story],
-        by_meaning: bool,
-    ) -> Vec<Scored> {
-        let mut scored: Vec<Scored> = Vec::new();
-        for (place, story) in stories.iter().enumerate() {
-            let covered: Vec<f32> =
-                story.passages.iter().map(|passage| coverage(question, weights, &passage.stems)).collect();
-            let title = story.documents.first().map_or(0.0, |own| coverage(question, weights, &stems(&own.title)));
-            for (at, passage) in story.passages.iter().enumerate() {
-                let same = |other: usize| story.passages.get(other).is_some_and(|o| o.document == passage.document);
-                let before = at.checked_sub(1).filter(|before| same(*before)).map_or(0.0, |before| covered[before]);
-                let after = Some(at + 1).filter(|after| same(*after)).map_or(0.0, |after| covered[after]);
-                // A title does not speak for itself.
-                let title = if passage.role == Role::Subject { 0.0 } else { title };
-                let beside = title.max(before).max(after * 0.7);
-                let text = story.text(passage);
-                let score = WORDS_ALONE * covered[at]
-                    + BESIDE * beside
-                    + STORY * story.score
-                    + CUE * cue(question.kind, passage, text)
-                    + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
-                    - fault(question.kind, passage, text);
-                scored.push(Scored { story: place, passage: at, score, meaning: None });
-            }
+/// The pieces of stories, the best first.
+pub(super) async fn score_sentences(
+    resources: &Resources,
+    question: &Question,
+    query: &str,
+    weights: &[f32],
+    stories: &[Story],
+    by_meaning: bool,
+) -> Vec<Scored> {
+    let mut scored: Vec<Scored> = Vec::new();
+    for (place, story) in stories.iter().enumerate() {
+        let covered: Vec<f32> =
+            story.passages.iter().map(|passage| coverage(question, weights, &passage.stems)).collect();
+        let title = story.documents.first().map_or(0.0, |own| coverage(question, weights, &stems(&own.title)));
+        for (at, passage) in story.passages.iter().enumerate() {
+            let same = |other: usize| story.passages.get(other).is_some_and(|o| o.document == passage.document);
+            let before = at.checked_sub(1).filter(|before| same(*before)).map_or(0.0, |before| covered[before]);
+            let after = Some(at + 1).filter(|after| same(*after)).map_or(0.0, |after| covered[after]);
+            // A title does not speak for itself.
+            let title = if passage.role == Role::Subject { 0.0 } else { title };
+            let beside = title.max(before).max(after * 0.7);
+            let text = story.text(passage);
+            let score = WORDS_ALONE * covered[at]
+                + BESIDE * beside
+                + STORY * story.score
+                + CUE * cue(question.kind, passage, text)
+                + if passage.role == Role::Definition { DEFINITION } else { 0.0 }
+                - fault(question.kind, passage, text);
+            scored.push(Scored { story: place, passage: at, score, meaning: None });
         }
-        sort(&mut scored);
-        if by_meaning {
-            self.add_meaning(question, query, weights, stories, &mut scored).await;
-        }
-        scored
     }
+    sort(&mut scored);
+    if by_meaning {
+        add_meaning(resources, question, query, weights, stories, &mut scored).await;
+    }
+    scored
+}
 
-    /// Compares the best pieces with the question by meaning; the others stay behind them.
-    async fn add_meaning(
-        &self,
-        question: &Question,
-        query: &str,
-        weights: &[f32],
-        stories: &[Story],
-        scored: &mut [Scored],
-    ) {
-        let nearest = scored.len().min(MAX_EMBEDDED);
-        let (best, _) = scored.split_at_mut(nearest);
-        let passage = |one: &Scored| &stories[one.story].passages[one.passage];
-        let texts: Vec<String> = best.iter().map(|one| stories[one.story].text(passage(one)).to_owned()).collect();
-        let vectors = async {
-            let query = self.embedder().embed_query(query).await.ok()?;
-            Some((query, self.embedder().embed_documents(&texts).await.ok()?))
-        };
-        let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
-        for (one, vector) in best.iter_mut().zip(&vectors) {
-            let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
-            let words = coverage(question, weights, &passage(one).stems);
-            let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
-            one.score += MEANING * (meaning - words);
-            one.meaning = Some(cosine);
-        }
-        sort(best);
+/// Compares the best pieces with the question by meaning; the others stay behind them.
+async fn add_meaning(
+    resources: &Resources,
+    question: &Question,
+    query: &str,
+    weights: &[f32],
+    stories: &[Story],
+    scored: &mut [Scored],
+) {
+    let nearest = scored.len().min(MAX_EMBEDDED);
+    let (best, _) = scored.split_at_mut(nearest);
+    let passage = |one: &Scored| &stories[one.story].passages[one.passage];
+    let texts: Vec<String> = best.iter().map(|one| stories[one.story].text(passage(one)).to_owned()).collect();
+    let vectors = async {
+        let query = resources.embedder().embed_query(query).await.ok()?;
+        Some((query, resources.embedder().embed_documents(&texts).await.ok()?))
+    };
+    let Ok(Some((query, vectors))) = tokio::time::timeout(EMBED_TIME, vectors).await else { return };
+    for (one, vector) in best.iter_mut().zip(&vectors) {
+        let cosine: f32 = query.iter().zip(vector).map(|(a, b)| a * b).sum();
+        let words = coverage(question, weights, &passage(one).stems);
+        let meaning = ((cosine - FAR) / (NEAR - FAR)).clamp(0.0, 1.0);
+        one.score += MEANING * (meaning - words);
+        one.meaning = Some(cosine);
     }
+    sort(best);
 }
 
 fn sort(scored: &mut [Scored]) {

@@ -8,54 +8,56 @@ use backstory_model::{
     time::day,
 };
 
-use crate::{Engine, error::Result};
+use crate::{
+    error::Result,
+    resources::Resources,
+    trace::chain::{item_of_node, merge_requests_introducing},
+};
 
-impl Engine {
-    /// Where what an item is about stands; `None` for what has no state.
-    pub(crate) fn decision_status(&self, id: &NodeId) -> Result<Option<Standing>> {
-        match self.item_now(id)? {
-            Some(Item::MergeRequest(mr)) => Ok(Some(of_merge_request(&mr))),
-            Some(Item::Issue(issue)) => self.of_issue(&issue).map(Some),
-            Some(Item::Repository(of)) => match &of.record {
-                Record::Commit(record) => {
-                    let carrier = self.carriers(&of.project, record.commit.sha)?.into_iter().next();
-                    let carrier = match carrier {
-                        Some(carrier) => self.merged(&carrier.id)?,
-                        None => None,
-                    };
-                    if let Some(mr) = carrier {
-                        return Ok(Some(of_merge_request(&mr)));
-                    }
-                    let (sha, at) = (record.commit.sha.to_string(), record.commit.committer.at);
-                    let text = format!("committed as {} on {}", &sha[..8], day(at));
-                    Ok(Some(Standing { text, id: id.to_string(), url: None }))
+/// Where what an item is about stands; `None` for what has no state.
+pub(crate) fn decision_status(resources: &Resources, id: &NodeId) -> Result<Option<Standing>> {
+    match item_of_node(resources, id)? {
+        Some(Item::MergeRequest(mr)) => Ok(Some(of_merge_request(&mr))),
+        Some(Item::Issue(issue)) => issue_status(resources, &issue).map(Some),
+        Some(Item::Repository(of)) => match &of.record {
+            Record::Commit(record) => {
+                let carrier = merge_requests_introducing(resources, &of.project, record.commit.sha)?.into_iter().next();
+                let carrier = match carrier {
+                    Some(carrier) => merge_request_status(resources, &carrier.id)?,
+                    None => None,
+                };
+                if let Some(mr) = carrier {
+                    return Ok(Some(of_merge_request(&mr)));
                 }
-                _ => Ok(None),
-            },
-            _ => Ok(None),
-        }
-    }
-
-    fn of_issue(&self, issue: &Issue) -> Result<Standing> {
-        for request in &issue.closed_by_requests {
-            if let Some(mr) = self.merged(request)? {
-                return Ok(of_merge_request(&mr));
+                let (sha, at) = (record.commit.sha.to_string(), record.commit.committer.at);
+                let text = format!("committed as {} on {}", &sha[..8], day(at));
+                Ok(Some(Standing { text, id: id.to_string(), url: None }))
             }
-        }
-        let text = match (issue.thread.state, issue.thread.closed_at) {
-            (State::Opened, _) => format!("{} is still open", issue.id),
-            (_, Some(at)) => format!("{} was closed on {}", issue.id, day(at)),
-            (_, None) => format!("{} was closed", issue.id),
-        };
-        Ok(Standing { text, id: issue.id.to_string(), url: address(&issue.thread.web_url) })
+            _ => Ok(None),
+        },
+        _ => Ok(None),
     }
+}
 
-    fn merged(&self, id: &ThreadId) -> Result<Option<MergeRequest>> {
-        Ok(match self.item_now(&id.clone().into())? {
-            Some(Item::MergeRequest(mr)) if mr.merged_at.is_some() => Some(mr),
-            _ => None,
-        })
+fn issue_status(resources: &Resources, issue: &Issue) -> Result<Standing> {
+    for request in &issue.closed_by_requests {
+        if let Some(mr) = merge_request_status(resources, request)? {
+            return Ok(of_merge_request(&mr));
+        }
     }
+    let text = match (issue.thread.state, issue.thread.closed_at) {
+        (State::Opened, _) => format!("{} is still open", issue.id),
+        (_, Some(at)) => format!("{} was closed on {}", issue.id, day(at)),
+        (_, None) => format!("{} was closed", issue.id),
+    };
+    Ok(Standing { text, id: issue.id.to_string(), url: address(&issue.thread.web_url) })
+}
+
+fn merge_request_status(resources: &Resources, id: &ThreadId) -> Result<Option<MergeRequest>> {
+    Ok(match item_of_node(resources, &id.clone().into())? {
+        Some(Item::MergeRequest(mr)) if mr.merged_at.is_some() => Some(mr),
+        _ => None,
+    })
 }
 
 fn of_merge_request(mr: &MergeRequest) -> Standing {

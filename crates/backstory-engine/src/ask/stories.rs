@@ -13,10 +13,10 @@ use backstory_model::{
 };
 use backstory_store::index::StoredDocument;
 
-use super::document::CitedDocument;
+use super::document::{CitedDocument, document_of_commit, document_of_file, documents_of_thread};
 use crate::{
-    Engine,
     error::{Error, Result},
+    resources::Resources,
     search::{Definition, Hit},
 };
 
@@ -105,45 +105,48 @@ struct Wanted {
     definitions: Vec<(u32, u32)>,
 }
 
-impl Engine {
-    /// The stories that the best hits belong to, the best first, and those of definitions that are asked for, read whole
-    /// from ledger and clones. One that is gone since it was indexed is left out.
-    pub(super) async fn stories(&self, hits: &[Hit], definitions: &[Definition]) -> Result<Vec<Story>> {
-        let mut wanted: Vec<Wanted> = Vec::new();
-        let best = hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
-        let parts = self.parts_of(hits, definitions).await?;
-        for definition in definitions {
-            let Some(part) = parts.get(&definition.id) else { continue };
-            if !wanted.iter().any(|known| known.id == definition.file) {
-                wanted.push(Wanted::of(&definition.file, 1.0));
+/// The stories that the best hits belong to, the best first, and those of definitions that are asked for, read whole
+/// from ledger and clones. One that is gone since it was indexed is left out.
+pub(super) async fn load_stories(
+    resources: &Resources,
+    hits: &[Hit],
+    definitions: &[Definition],
+) -> Result<Vec<Story>> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let best = hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
+    let parts = load_parts(resources, hits, definitions).await?;
+    for definition in definitions {
+        let Some(part) = parts.get(&definition.id) else { continue };
+        if !wanted.iter().any(|known| known.id == definition.file) {
+            wanted.push(Wanted::of(&definition.file, 1.0));
+        }
+        if let Some(known) = wanted.iter_mut().find(|known| known.id == definition.file) {
+            known.add(part);
+            known.definitions.extend(part.lines);
+        }
+    }
+    for hit in hits {
+        let thread = &*hit.document.facts.thread;
+        if !wanted.iter().any(|known| known.id == thread) {
+            if wanted.len() >= MAX_STORIES {
+                continue;
             }
-            if let Some(known) = wanted.iter_mut().find(|known| known.id == definition.file) {
+            wanted.push(Wanted::of(thread, hit.score / best));
+        }
+        let Some(known) = wanted.iter_mut().find(|known| known.id == thread) else { continue };
+        known.add(&hit.document);
+        for passage in &hit.passages {
+            if let Some(part) = parts.get(&passage.document) {
                 known.add(part);
-                known.definitions.extend(part.lines);
             }
         }
-        for hit in hits {
-            let thread = &*hit.document.facts.thread;
-            if !wanted.iter().any(|known| known.id == thread) {
-                if wanted.len() >= MAX_STORIES {
-                    continue;
-                }
-                wanted.push(Wanted::of(thread, hit.score / best));
-            }
-            let Some(known) = wanted.iter_mut().find(|known| known.id == thread) else { continue };
-            known.add(&hit.document);
-            for passage in &hit.passages {
-                if let Some(part) = parts.get(&passage.document) {
-                    known.add(part);
-                }
-            }
-        }
-        let engine = self.clone();
-        self.blocking(move || {
+    }
+    resources
+        .blocking(move |resources| {
             let read = |wanted: Wanted| {
                 let id: NodeId = (wanted.id.parse())
                     .map_err(|error| Error::internal(format!("the index names {}: {error}", wanted.id)))?;
-                match engine.story(&id, &wanted) {
+                match load_story(resources, &id, &wanted) {
                     Ok(story) => Ok(story),
                     Err(error) => {
                         tracing::warn!(%id, %error, "a story is left out of an answer");
@@ -154,51 +157,54 @@ impl Engine {
             Ok(wanted.into_iter().map(read).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
         })
         .await
-    }
+}
 
-    /// Parts of files that were found beside those that hits show, and definitions.
-    async fn parts_of(&self, hits: &[Hit], definitions: &[Definition]) -> Result<BTreeMap<String, StoredDocument>> {
-        let of_files = hits.iter().filter(|hit| hit.document.path.is_some());
-        let found = of_files.flat_map(|hit| hit.passages.iter().map(|passage| passage.document.clone()));
-        let ids: BTreeSet<String> = found.chain(definitions.iter().map(|definition| definition.id.clone())).collect();
-        let documents = self.index().documents(&ids.into_iter().collect::<Vec<_>>()).await?;
-        Ok(documents.into_iter().map(|document| (document.id.clone(), document)).collect())
-    }
+/// Parts of files that were found beside those that hits show, and definitions.
+async fn load_parts(
+    resources: &Resources,
+    hits: &[Hit],
+    definitions: &[Definition],
+) -> Result<BTreeMap<String, StoredDocument>> {
+    let of_files = hits.iter().filter(|hit| hit.document.path.is_some());
+    let found = of_files.flat_map(|hit| hit.passages.iter().map(|passage| passage.document.clone()));
+    let ids: BTreeSet<String> = found.chain(definitions.iter().map(|definition| definition.id.clone())).collect();
+    let documents = resources.index().documents(&ids.into_iter().collect::<Vec<_>>()).await?;
+    Ok(documents.into_iter().map(|document| (document.id.clone(), document)).collect())
+}
 
-    fn story(&self, id: &NodeId, wanted: &Wanted) -> Result<Option<Story>> {
-        let documents = match id {
-            NodeId::Thread(thread) => self.documents_of_thread(thread)?,
-            NodeId::Commit { project, sha } => self.document_of_commit(project, sha)?.into_iter().collect(),
-            NodeId::File { project, path } => self.document_of_file(project, path, None)?.into_iter().collect(),
-            _ => vec![],
+fn load_story(resources: &Resources, id: &NodeId, wanted: &Wanted) -> Result<Option<Story>> {
+    let documents = match id {
+        NodeId::Thread(thread) => documents_of_thread(resources, thread)?,
+        NodeId::Commit { project, sha } => document_of_commit(resources, project, sha)?.into_iter().collect(),
+        NodeId::File { project, path } => document_of_file(resources, project, path, None)?.into_iter().collect(),
+        _ => vec![],
+    };
+    if documents.is_empty() {
+        return Ok(None);
+    }
+    let mut passages = Vec::new();
+    for (place, document) in documents.iter().enumerate() {
+        let pieces = match document.file {
+            Some(_) => pieces_of_file(document, &wanted.parts),
+            None => pieces(&document.text),
         };
-        if documents.is_empty() {
-            return Ok(None);
-        }
-        let mut passages = Vec::new();
-        for (place, document) in documents.iter().enumerate() {
-            let pieces = match document.file {
-                Some(_) => pieces_of_file(document, &wanted.parts),
-                None => pieces(&document.text),
-            };
-            let subject = match id {
-                NodeId::Commit { .. } => document.text.lines().next().map_or(0, str::len),
-                _ => 0,
-            };
-            passages.extend(pieces.into_iter().map(|piece| Passage {
-                document: place,
-                stems: stems(&document.text[piece.range.clone()]),
-                kind: if piece.range.end <= document.heading { PieceKind::Heading } else { piece.kind },
-                role: if piece.range.end <= subject { Role::Subject } else { Role::Anywhere },
-                range: piece.range,
-            }));
-        }
-        for lines in &wanted.definitions {
-            mark_definition(&documents[0].bytes_of(*lines), &mut passages);
-        }
-        passages.truncate(MAX_PIECES);
-        Ok(Some(Story { id: id.clone(), score: wanted.score, documents, passages }))
+        let subject = match id {
+            NodeId::Commit { .. } => document.text.lines().next().map_or(0, str::len),
+            _ => 0,
+        };
+        passages.extend(pieces.into_iter().map(|piece| Passage {
+            document: place,
+            stems: stems(&document.text[piece.range.clone()]),
+            kind: if piece.range.end <= document.heading { PieceKind::Heading } else { piece.kind },
+            role: if piece.range.end <= subject { Role::Subject } else { Role::Anywhere },
+            range: piece.range,
+        }));
     }
+    for lines in &wanted.definitions {
+        mark_definition(&documents[0].bytes_of(*lines), &mut passages);
+    }
+    passages.truncate(MAX_PIECES);
+    Ok(Some(Story { id: id.clone(), score: wanted.score, documents, passages }))
 }
 
 impl Wanted {

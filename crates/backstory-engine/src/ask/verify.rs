@@ -10,11 +10,12 @@ use backstory_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::document::CitedDocument;
+use super::document::{CitedDocument, cited_document};
 use crate::{
-    Engine,
     error::{Error, Result},
     read::ledger_key,
+    records::parse_item,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
@@ -23,6 +24,7 @@ pub const MAX_CITATIONS: usize = 100;
 
 /// Verifies citations; answered in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyRequest {
     /// The citations, at most [`MAX_CITATIONS`].
     pub citations: Vec<Citation>,
@@ -33,13 +35,14 @@ impl UseCase for VerifyRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = Vec<Check>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<Check>> {
-        engine.verify(self.citations).await
+    async fn run(self, resources: &Resources) -> Result<Vec<Check>> {
+        verify_citations(resources, self.citations).await
     }
 }
 
 /// Whether a citation holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Its number.
     pub number: u32,
@@ -49,81 +52,79 @@ pub struct Check {
     pub problem: Option<String>,
 }
 
-impl Engine {
-    /// Verifies citations, in their order.
-    ///
-    /// # Errors
-    /// There are more than [`MAX_CITATIONS`], or the ledger cannot be read at all.
-    pub async fn verify(&self, citations: Vec<Citation>) -> Result<Vec<Check>> {
-        if citations.len() > MAX_CITATIONS {
-            return Err(Error::invalid(format!(
-                "{} citations were given; at most {MAX_CITATIONS} are verified at once",
-                citations.len()
-            )));
-        }
-        let engine = self.clone();
-        self.blocking(move || {
+/// Verifies citations, in their order.
+///
+/// # Errors
+/// There are more than [`MAX_CITATIONS`], or the ledger cannot be read at all.
+pub(crate) async fn verify_citations(resources: &Resources, citations: Vec<Citation>) -> Result<Vec<Check>> {
+    if citations.len() > MAX_CITATIONS {
+        return Err(Error::invalid(format!(
+            "{} citations were given; at most {MAX_CITATIONS} are verified at once",
+            citations.len()
+        )));
+    }
+    resources
+        .blocking(move |resources| {
             let check = |citation: &Citation| Check {
                 number: citation.number,
                 id: citation.id.clone(),
                 // A part of the store that cannot be read proves nothing.
-                problem: engine.verify_now(citation).unwrap_or_else(|error| Some(error.message)),
+                problem: verify_citation(resources, citation).unwrap_or_else(|error| Some(error.message)),
             };
             Ok(citations.iter().map(check).collect())
         })
         .await
-    }
+}
 
-    fn verify_now(&self, citation: &Citation) -> Result<Option<String>> {
-        if sha256_hex(&citation.text) != citation.hash {
-            return Ok(Some("the quoted text has another SHA-256 than the citation says".to_owned()));
-        }
-        let Ok(id) = citation.id.parse::<NodeId>() else {
-            return Ok(Some(format!("'{}' is no reference", citation.id)));
-        };
-        let commit = match citation.commit.as_deref().map(str::parse::<Sha>).transpose() {
-            Ok(commit) => commit,
-            Err(_) => return Ok(Some("the commit is no object name".to_owned())),
-        };
-        if matches!(id, NodeId::File { .. }) && commit.is_none() {
-            return Ok(Some("a file is cited without the commit".to_owned()));
-        }
-        if let Some(problem) = self.payload_mismatch(&id)? {
-            return Ok(Some(problem));
-        }
-        let Some(document) = self.cited_document(&id, commit)? else {
-            return Ok(Some("it is not in the ledger".to_owned()));
-        };
-        Ok(compare(citation, &document))
+fn verify_citation(resources: &Resources, citation: &Citation) -> Result<Option<String>> {
+    if sha256_hex(&citation.text) != citation.hash {
+        return Ok(Some("the quoted text has another SHA-256 than the citation says".to_owned()));
     }
+    let Ok(id) = citation.id.parse::<NodeId>() else {
+        return Ok(Some(format!("'{}' is no reference", citation.id)));
+    };
+    let commit = match citation.commit.as_deref().map(str::parse::<Sha>).transpose() {
+        Ok(commit) => commit,
+        Err(_) => return Ok(Some("the commit is no object name".to_owned())),
+    };
+    if matches!(id, NodeId::File { .. }) && commit.is_none() {
+        return Ok(Some("a file is cited without the commit".to_owned()));
+    }
+    if let Some(problem) = payload_mismatch(resources, &id)? {
+        return Ok(Some(problem));
+    }
+    let Some(document) = cited_document(resources, &id, commit)? else {
+        return Ok(Some("it is not in the ledger".to_owned()));
+    };
+    Ok(compare(citation, &document))
+}
 
-    /// What is wrong with the item that a node belongs to.
-    fn payload_mismatch(&self, id: &NodeId) -> Result<Option<String>> {
-        let (project, kind, key) = match id {
-            NodeId::Note { thread, id: note } => {
-                // A note stands in its discussion's payload.
-                let items = self.ledger().thread(&thread.project, &thread.short())?;
-                let holds = |item: &&backstory_store::ledger::StoredItem| {
-                    item.kind == ItemKind::Discussion
-                        && matches!(self.parse(item), Ok(Item::Discussion(of)) if of.notes.iter().any(|n| n.id == *note))
-                };
-                match items.iter().find(holds) {
-                    Some(item) => (item.project.clone(), item.kind, item.key.clone()),
-                    None => return Ok(None),
-                }
+/// What is wrong with the item that a node belongs to.
+fn payload_mismatch(resources: &Resources, id: &NodeId) -> Result<Option<String>> {
+    let (project, kind, key) = match id {
+        NodeId::Note { thread, id: note } => {
+            // A note stands in its discussion's payload.
+            let items = resources.ledger().thread(&thread.project, &thread.short())?;
+            let holds = |item: &&backstory_store::ledger::StoredItem| {
+                item.kind == ItemKind::Discussion
+                    && matches!(parse_item(resources, item), Ok(Item::Discussion(of)) if of.notes.iter().any(|n| n.id == *note))
+            };
+            match items.iter().find(holds) {
+                Some(item) => (item.project.clone(), item.kind, item.key.clone()),
+                None => return Ok(None),
             }
-            // Objects of a clone are named by their hashes, and reading one checks its hash.
-            NodeId::File { .. } => return Ok(None),
-            id => match ledger_key(id) {
-                Some(key) => key,
-                None => return Ok(Some("nothing of that kind can be cited".to_owned())),
-            },
-        };
-        Ok(match self.ledger().verify_hash(&project, kind, &key)? {
-            Some(false) => Some("its payload in the ledger has another SHA-256 than when it was stored".to_owned()),
-            Some(true) | None => None,
-        })
-    }
+        }
+        // Objects of a clone are named by their hashes, and reading one checks its hash.
+        NodeId::File { .. } => return Ok(None),
+        id => match ledger_key(id) {
+            Some(key) => key,
+            None => return Ok(Some("nothing of that kind can be cited".to_owned())),
+        },
+    };
+    Ok(match resources.ledger().verify_hash(&project, kind, &key)? {
+        Some(false) => Some("its payload in the ledger has another SHA-256 than when it was stored".to_owned()),
+        Some(true) | None => None,
+    })
 }
 
 /// What about a citation is not as the document says.

@@ -17,10 +17,10 @@ use super::{
     tell,
 };
 use crate::{
-    Engine,
     error::Result,
     llm::{ChatModel, Completion, Prompt},
     provider::ProviderError,
+    resources::Resources,
 };
 
 /// Version of the prompt below.
@@ -48,97 +48,95 @@ struct NumberedPassage {
     text: String,
 }
 
-impl Engine {
-    /// The answer in a model's words; `None` if it wrote nothing that holds.
-    pub(super) async fn generate_answer(
-        &self,
-        model: &ChatModel,
-        found: &Found,
-        telling: Option<&StatementSender>,
-    ) -> Result<Option<Answer>> {
-        let passages = passages(found);
-        let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
-        let prompt = prompt(&found.question, &passages);
-        let provenance = Provenance { name: model.name(), prompt: PROMPT };
-        let mut answer = Answer {
-            question: found.question.clone(),
-            method: Method::Model,
-            model: Some(provenance),
-            ..Answer::default()
-        };
-        let mut sentences = Sentences::default();
-        if telling.is_some() {
-            let reserved = self.reserve(model, &prompt).await??;
-            let mut stream = model.stream(&prompt).await?;
-            loop {
-                match stream.next().await {
-                    Ok(Some(part)) => {
-                        let ready = sentences.push(&part);
-                        add(&mut answer, ready, &passages, &texts, telling).await;
-                    }
-                    Ok(None) => break,
-                    // What was said and checked before stays said.
-                    Err(error) if answer.statements.is_empty() => return Err(error.into()),
-                    Err(error) => {
-                        tracing::warn!(%error, "an answer broke off");
-                        return Ok(Some(complete(answer)));
-                    }
+/// The answer in a model's words; `None` if it wrote nothing that holds.
+pub(super) async fn generate_answer(
+    resources: &Resources,
+    model: &ChatModel,
+    found: &Found,
+    telling: Option<&StatementSender>,
+) -> Result<Option<Answer>> {
+    let passages = passages(found);
+    let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
+    let prompt = prompt(&found.question, &passages);
+    let provenance = Provenance { name: model.name(), prompt: PROMPT };
+    let mut answer = Answer {
+        question: found.question.clone(),
+        method: Method::Model,
+        model: Some(provenance),
+        ..Answer::default()
+    };
+    let mut sentences = Sentences::default();
+    if telling.is_some() {
+        let reserved = reserve(resources, model, &prompt).await??;
+        let mut stream = model.stream(&prompt).await?;
+        loop {
+            match stream.next().await {
+                Ok(Some(part)) => {
+                    let ready = sentences.push(&part);
+                    add(&mut answer, ready, &passages, &texts, telling).await;
+                }
+                Ok(None) => break,
+                // What was said and checked before stays said.
+                Err(error) if answer.statements.is_empty() => return Err(error.into()),
+                Err(error) => {
+                    tracing::warn!(%error, "an answer broke off");
+                    return Ok(Some(complete(answer)));
                 }
             }
-            self.settle(reserved, stream.tokens()).await?;
-        } else {
-            let completion = self.complete(model, &prompt).await?;
-            let ready = sentences.push(&completion.text);
-            add(&mut answer, ready, &passages, &texts, telling).await;
         }
-        add(&mut answer, sentences.end(), &passages, &texts, telling).await;
-        Ok(Some(complete(answer)).filter(|answer| answer.answered))
+        refund_unused(resources, reserved, stream.tokens()).await?;
+    } else {
+        let completion = complete_prompt(resources, model, &prompt).await?;
+        let ready = sentences.push(&completion.text);
+        add(&mut answer, ready, &passages, &texts, telling).await;
     }
+    add(&mut answer, sentences.end(), &passages, &texts, telling).await;
+    Ok(Some(complete(answer)).filter(|answer| answer.answered))
+}
 
-    /// What a model writes, within the budget of the day.
-    pub(crate) async fn complete(&self, model: &ChatModel, prompt: &Prompt) -> Result<Completion> {
-        Ok(self.try_complete(model, prompt).await??)
-    }
+/// What a model writes, within the budget of the day.
+pub(crate) async fn complete_prompt(resources: &Resources, model: &ChatModel, prompt: &Prompt) -> Result<Completion> {
+    Ok(try_complete(resources, model, prompt).await??)
+}
 
-    /// The same; what the model or its budget is the reason of stands apart from failures of a store.
-    pub(crate) async fn try_complete(
-        &self,
-        model: &ChatModel,
-        prompt: &Prompt,
-    ) -> Result<std::result::Result<Completion, ProviderError>> {
-        let reserved = match self.reserve(model, prompt).await? {
-            Ok(reserved) => reserved,
-            Err(error) => return Ok(Err(error)),
-        };
-        let completion = match model.complete(prompt).await {
-            Ok(completion) => completion,
-            Err(error) => return Ok(Err(error)),
-        };
-        self.settle(reserved, completion.tokens).await?;
-        Ok(Ok(completion))
-    }
+/// The same; what the model or its budget is the reason of stands apart from failures of a store.
+pub(crate) async fn try_complete(
+    resources: &Resources,
+    model: &ChatModel,
+    prompt: &Prompt,
+) -> Result<std::result::Result<Completion, ProviderError>> {
+    let reserved = match reserve(resources, model, prompt).await? {
+        Ok(reserved) => reserved,
+        Err(error) => return Ok(Err(error)),
+    };
+    let completion = match model.complete(prompt).await {
+        Ok(completion) => completion,
+        Err(error) => return Ok(Err(error)),
+    };
+    refund_unused(resources, reserved, completion.tokens).await?;
+    Ok(Ok(completion))
+}
 
-    /// Takes from the budget of the day what a prompt and the longest answer to it may take.
-    async fn reserve(
-        &self,
-        model: &ChatModel,
-        prompt: &Prompt,
-    ) -> Result<std::result::Result<Reserved, ProviderError>> {
-        let settings = model.settings();
-        let asked = self.embedder().count_tokens(&prompt.system) + self.embedder().count_tokens(&prompt.user);
-        let tokens = asked as u64 + u64::from(settings.max_tokens);
-        let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
-        if self.with_ledger(move |ledger| ledger.reserve_tokens(day, tokens, limit)).await? {
-            return Ok(Ok(Reserved { day, tokens }));
-        }
-        Ok(Err(ProviderError::Budget { limit }))
+/// Takes from the budget of the day what a prompt and the longest answer to it may take.
+async fn reserve(
+    resources: &Resources,
+    model: &ChatModel,
+    prompt: &Prompt,
+) -> Result<std::result::Result<Reserved, ProviderError>> {
+    let settings = model.settings();
+    let asked = resources.embedder().count_tokens(&prompt.system) + resources.embedder().count_tokens(&prompt.user);
+    let tokens = asked as u64 + u64::from(settings.max_tokens);
+    let (day, limit) = (day(Timestamp::now()), settings.daily_tokens);
+    if resources.with_ledger(move |ledger| ledger.reserve_tokens(day, tokens, limit)).await? {
+        return Ok(Ok(Reserved { day, tokens }));
     }
+    Ok(Err(ProviderError::Budget { limit }))
+}
 
-    /// Gives back what was not used.
-    async fn settle(&self, reserved: Reserved, used: Option<u64>) -> Result<()> {
-        let left = used.map_or(0, |used| reserved.tokens.saturating_sub(used));
-        self.with_ledger(move |ledger| ledger.refund_tokens(reserved.day, left)).await
-    }
+/// Gives back what was not used.
+async fn refund_unused(resources: &Resources, reserved: Reserved, used: Option<u64>) -> Result<()> {
+    let left = used.map_or(0, |used| reserved.tokens.saturating_sub(used));
+    resources.with_ledger(move |ledger| ledger.refund_tokens(reserved.day, left)).await
 }
 
 /// Tokens that were taken from the budget of a day.

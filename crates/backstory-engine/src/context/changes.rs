@@ -17,7 +17,11 @@ use super::{
     items::Records,
     quoted,
 };
-use crate::{Engine, error::Result};
+use crate::{
+    error::Result,
+    repository::{clean_text, open_objects},
+    resources::Resources,
+};
 
 /// Commits whose changes are looked at.
 const MAX_COMMITS: usize = 5;
@@ -37,89 +41,91 @@ const REASON: usize = 50;
 /// A commit to look at and the lines that it wrote of those that were asked about, by path.
 type Looked<'a> = (&'a str, HashMap<&'a str, Vec<(u32, u32)>>);
 
-impl Engine {
-    pub(super) fn important_diffs(&self, evidence: &Evidence, records: &Records) -> Result<Vec<ImportantDiff>> {
-        let mut diffs: Vec<(usize, usize, ImportantDiff)> = Vec::new();
-        let origins = origins(evidence);
-        let looked = looked_at(evidence, records, &origins);
-        for (place, (name, lines)) in looked.iter().enumerate() {
-            let Some(record) = records.commits.get(*name) else { continue };
-            let Ok(NodeId::Commit { project, .. }) = name.parse() else { continue };
-            let mut own = Vec::new();
-            for change in worth_comparing(&record.commit, evidence, lines) {
-                let asked = lines.get(change.path.as_str()).map(Vec::as_slice).unwrap_or_default();
-                own.extend(self.diff_of(&project, &record.commit, change, evidence, asked)?);
-            }
-            own.sort_by(|a: &(usize, ImportantDiff), b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-            // Of a commit that has nothing to do with the question no change is shown.
-            own.retain(|(score, _)| *score > 0);
-            diffs.extend(own.into_iter().take(MAX_FILES).map(|(score, diff)| (place, score, diff)));
+pub(super) fn important_diffs(
+    resources: &Resources,
+    evidence: &Evidence,
+    records: &Records,
+) -> Result<Vec<ImportantDiff>> {
+    let mut diffs: Vec<(usize, usize, ImportantDiff)> = Vec::new();
+    let origins = origins(evidence);
+    let looked = looked_at(evidence, records, &origins);
+    for (place, (name, lines)) in looked.iter().enumerate() {
+        let Some(record) = records.commits.get(*name) else { continue };
+        let Ok(NodeId::Commit { project, .. }) = name.parse() else { continue };
+        let mut own = Vec::new();
+        for change in worth_comparing(&record.commit, evidence, lines) {
+            let asked = lines.get(change.path.as_str()).map(Vec::as_slice).unwrap_or_default();
+            own.extend(diff_of(resources, &project, &record.commit, change, evidence, asked)?);
         }
-        // The best change of each commit comes before the second one of any.
-        let mut rounds: Vec<(usize, usize, ImportantDiff)> = Vec::new();
-        let mut seen: HashMap<usize, usize> = HashMap::new();
-        for (place, _, diff) in diffs {
-            let round = seen.entry(place).or_default();
-            rounds.push((*round, place, diff));
-            *round += 1;
-        }
-        rounds.sort_by_key(|(round, place, _)| (*round, *place));
-        Ok(rounds.into_iter().map(|(_, _, diff)| diff).collect())
+        own.sort_by(|a: &(usize, ImportantDiff), b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+        // Of a commit that has nothing to do with the question no change is shown.
+        own.retain(|(score, _)| *score > 0);
+        diffs.extend(own.into_iter().take(MAX_FILES).map(|(score, diff)| (place, score, diff)));
     }
+    // The best change of each commit comes before the second one of any.
+    let mut rounds: Vec<(usize, usize, ImportantDiff)> = Vec::new();
+    let mut seen: HashMap<usize, usize> = HashMap::new();
+    for (place, _, diff) in diffs {
+        let round = seen.entry(place).or_default();
+        rounds.push((*round, place, diff));
+        *round += 1;
+    }
+    rounds.sort_by_key(|(round, place, _)| (*round, *place));
+    Ok(rounds.into_iter().map(|(_, _, diff)| diff).collect())
+}
 
-    fn diff_of(
-        &self,
-        project: &str,
-        commit: &Commit,
-        change: &FileChange,
-        evidence: &Evidence,
-        asked: &[(u32, u32)],
-    ) -> Result<Option<(usize, ImportantDiff)>> {
-        let options = TextDiffOptions { max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
-        let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
-        // A blob that is missing is told by 'check'; here the change is left out.
-        let diff = self.objects(project)?.text_diff(old, new, options, &|bytes| self.clean_text(bytes));
-        let Ok(FileDiff::Text { hunks, left_out }) = diff else {
-            return Ok(None);
-        };
-        let found = matching_hunks(&hunks, &evidence.terms, asked, MAX_HUNKS);
-        let text = found.text;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let sha = commit.sha.to_string();
-        let reference = short_reference(&NodeId::commit(project, &sha).to_string());
-        let mut explanation = format!(
-            "“{}” ({}, {}) {} this file",
-            commit.title(),
-            commit.author.name,
-            day(commit.author.at),
-            if change.old.is_none() { "added" } else { "changed" },
-        );
-        if !asked.is_empty() {
-            explanation.push_str(" and wrote the lines that were asked about");
-        }
-        explanation.push('.');
-        if let Some(reason) = message::design_notes(&commit.message).first() {
-            explanation.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
-        }
-        let sources = Provenance {
-            commits: vec![reference],
-            files: vec![change.path.as_str().to_owned()],
-            authors: vec![commit.author.name.clone()],
-            ..Provenance::default()
-        };
-        let diff = ImportantDiff {
-            repository: project.to_owned(),
-            commit: sha,
-            path: change.path.as_str().to_owned(),
-            diff: text,
-            explanation,
-            hunks_left_out: found.left_out + u32::try_from(left_out).unwrap_or(0),
-            sources,
-        };
-        Ok(Some((found.score, diff)))
+fn diff_of(
+    resources: &Resources,
+    project: &str,
+    commit: &Commit,
+    change: &FileChange,
+    evidence: &Evidence,
+    asked: &[(u32, u32)],
+) -> Result<Option<(usize, ImportantDiff)>> {
+    let options = TextDiffOptions { max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
+    let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
+    // A blob that is missing is told by 'check'; here the change is left out.
+    let diff = open_objects(resources, project)?.text_diff(old, new, options, &|bytes| clean_text(resources, bytes));
+    let Ok(FileDiff::Text { hunks, left_out }) = diff else {
+        return Ok(None);
+    };
+    let found = matching_hunks(&hunks, &evidence.terms, asked, MAX_HUNKS);
+    let text = found.text;
+    if text.is_empty() {
+        return Ok(None);
     }
+    let sha = commit.sha.to_string();
+    let reference = short_reference(&NodeId::commit(project, &sha).to_string());
+    let mut explanation = format!(
+        "“{}” ({}, {}) {} this file",
+        commit.title(),
+        commit.author.name,
+        day(commit.author.at),
+        if change.old.is_none() { "added" } else { "changed" },
+    );
+    if !asked.is_empty() {
+        explanation.push_str(" and wrote the lines that were asked about");
+    }
+    explanation.push('.');
+    if let Some(reason) = message::design_notes(&commit.message).first() {
+        explanation.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
+    }
+    let sources = Provenance {
+        commits: vec![reference],
+        files: vec![change.path.as_str().to_owned()],
+        authors: vec![commit.author.name.clone()],
+        ..Provenance::default()
+    };
+    let diff = ImportantDiff {
+        repository: project.to_owned(),
+        commit: sha,
+        path: change.path.as_str().to_owned(),
+        diff: text,
+        explanation,
+        hunks_left_out: found.left_out + u32::try_from(left_out).unwrap_or(0),
+        sources,
+    };
+    Ok(Some((found.score, diff)))
 }
 
 /// The lines that were asked about, as each commit wrote them: by its reference, then by path.

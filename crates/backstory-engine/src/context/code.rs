@@ -17,7 +17,17 @@ use super::{
     evidence::{Evidence, short_reference},
     quoted,
 };
-use crate::{Engine, error::Result, repository::MAX_TEXT, snapshot::State, trace::Place};
+use crate::{
+    error::Result,
+    repository::{MAX_TEXT, clean_text, commit_record, open_objects},
+    resources::Resources,
+    snapshot::State,
+    trace::{
+        Place,
+        chain::merge_requests_introducing,
+        target::{lineage_at, resolve_place},
+    },
+};
 
 /// Pieces of code that may be shown.
 const MAX_CODE: usize = 8;
@@ -32,15 +42,15 @@ const REASON: usize = 60;
 
 /// Files of repositories at a commit, each read once.
 pub(super) struct Files<'a> {
-    engine: &'a Engine,
+    resources: &'a Resources,
     state: &'a State,
     texts: HashMap<(Sha, String), Option<Arc<str>>>,
     places: HashMap<String, Option<Place>>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(engine: &'a Engine, state: &'a State) -> Self {
-        Self { engine, state, texts: HashMap::new(), places: HashMap::new() }
+    pub(super) fn new(resources: &'a Resources, state: &'a State) -> Self {
+        Self { resources, state, texts: HashMap::new(), places: HashMap::new() }
     }
 
     /// The indexed commit of a project.
@@ -51,14 +61,17 @@ impl<'a> Files<'a> {
     /// Lines of a file at a commit, without secrets; `None` if they cannot be read or told.
     pub(super) fn lines(&mut self, project: &str, commit: Sha, path: &str, lines: (u32, u32)) -> Option<String> {
         let key = (commit, path.to_owned());
-        let engine = self.engine;
-        let text = self.texts.entry(key).or_insert_with(|| engine.text_at(project, commit, path)).clone()?;
+        let resources = self.resources;
+        let text = self.texts.entry(key).or_insert_with(|| text_at(resources, project, commit, path)).clone()?;
         Some(lines_of(&text, lines))
     }
 
     fn place(&mut self, project: &str) -> Option<&Place> {
-        let engine = self.engine;
-        self.places.entry(project.to_owned()).or_insert_with(|| engine.place(Some(project), None).ok()).as_ref()
+        let resources = self.resources;
+        self.places
+            .entry(project.to_owned())
+            .or_insert_with(|| resolve_place(resources, Some(project), None).ok())
+            .as_ref()
     }
 }
 
@@ -70,172 +83,162 @@ pub(super) fn lines_of(text: &str, (first, last): (u32, u32)) -> String {
     lines.join("\n")
 }
 
-impl Engine {
-    /// The text of a file at a commit, without the secrets in it.
-    pub(super) fn text_at(&self, project: &str, commit: Sha, path: &str) -> Option<Arc<str>> {
-        let objects = self.objects(project).ok()?;
-        let bytes = objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT).ok()?;
-        Some(self.clean_text(&bytes).into())
-    }
+/// The text of a file at a commit, without the secrets in it.
+pub(super) fn text_at(resources: &Resources, project: &str, commit: Sha, path: &str) -> Option<Arc<str>> {
+    let objects = open_objects(resources, project).ok()?;
+    let bytes = objects.file(commit, &RepoPath::from_printed(path), MAX_TEXT).ok()?;
+    Some(clean_text(resources, &bytes).into())
+}
 
-    pub(super) fn code_context(&self, evidence: &Evidence, files: &mut Files<'_>) -> Result<Vec<CodeContext>> {
-        let mut code: Vec<CodeContext> = Vec::new();
-        code.extend(self.asked_code(evidence, files)?);
-        for found in evidence.found.iter().filter(|found| found.is_of_file()) {
-            if code.len() == MAX_CODE {
-                break;
-            }
-            let document = &found.document;
-            let (Some(path), Some(lines)) = (&document.path, document.lines) else { continue };
-            let project = &document.facts.project;
-            // A file says where it is; what is in it stands in its parts.
-            let kind = document.facts.kind;
-            let covers = |known: &CodeContext| {
-                known.path == *path
-                    && known.repository == **project
-                    && known.lines.0 <= lines.1
-                    && lines.0 <= known.lines.1
-            };
-            if code.iter().any(covers) {
-                continue;
-            }
-            let Some(commit) = files.head(project) else { continue };
-            let Some(text) = files.lines(project, commit, path, lines) else { continue };
-            let (lines, snippet) = part_of(&text, lines, &evidence.terms);
-            if snippet.is_empty() {
-                continue;
-            }
-            let (explanation, mut sources) = self.written_by(project, path, lines, files)?;
-            sources.files.push(path.clone());
-            let entity = (kind != DocumentKind::File).then(|| document.title.clone());
-            let (repository, commit) = (project.to_string(), commit.to_string());
-            code.push(CodeContext {
-                path: path.clone(),
-                entity,
-                lines,
-                repository,
-                commit,
-                snippet,
-                explanation,
-                sources,
-            });
+pub(super) fn code_context(
+    resources: &Resources,
+    evidence: &Evidence,
+    files: &mut Files<'_>,
+) -> Result<Vec<CodeContext>> {
+    let mut code: Vec<CodeContext> = Vec::new();
+    code.extend(asked_code(resources, evidence, files)?);
+    for found in evidence.found.iter().filter(|found| found.is_of_file()) {
+        if code.len() == MAX_CODE {
+            break;
         }
-        Ok(code)
-    }
-
-    /// The code that the question is about.
-    fn asked_code(&self, evidence: &Evidence, files: &mut Files<'_>) -> Result<Option<CodeContext>> {
-        let Some(trace) = &evidence.trace else { return Ok(None) };
-        let (Some(path), Some(commit), Some(first), Some(last)) = (&trace.path, trace.rev, trace.line, trace.end_line)
-        else {
-            return Ok(None);
+        let document = &found.document;
+        let (Some(path), Some(lines)) = (&document.path, document.lines) else { continue };
+        let project = &document.facts.project;
+        // A file says where it is; what is in it stands in its parts.
+        let kind = document.facts.kind;
+        let covers = |known: &CodeContext| {
+            known.path == *path && known.repository == **project && known.lines.0 <= lines.1 && lines.0 <= known.lines.1
         };
-        let wanted = (first.saturating_sub(AROUND).max(1), last + AROUND);
-        let Some(text) = files.lines(&trace.project, commit, path, wanted) else { return Ok(None) };
-        let wanted = (wanted.0, wanted.0 + u32::try_from(text.lines().count()).unwrap_or(1).max(1) - 1);
-        let (lines, snippet) = if wanted.1 - wanted.0 < MAX_LINES {
-            (wanted, text)
-        } else {
-            // Of many lines the first: they say what it is.
-            let kept = (wanted.0, wanted.0 + MAX_LINES - 1);
-            (kept, text.lines().take(MAX_LINES as usize).collect::<Vec<_>>().join("\n"))
-        };
-        let (explanation, mut sources) = match evidence.at_head {
-            true => self.written_by(&trace.project, path, (first, last), files)?,
-            false => Default::default(),
-        };
+        if code.iter().any(covers) {
+            continue;
+        }
+        let Some(commit) = files.head(project) else { continue };
+        let Some(text) = files.lines(project, commit, path, lines) else { continue };
+        let (lines, snippet) = part_of(&text, lines, &evidence.terms);
+        if snippet.is_empty() {
+            continue;
+        }
+        let (explanation, mut sources) = written_by(resources, project, path, lines, files)?;
         sources.files.push(path.clone());
-        Ok(Some(CodeContext {
-            path: path.clone(),
-            entity: trace.symbol.clone(),
-            lines,
-            repository: trace.project.clone(),
-            commit: commit.to_string(),
-            snippet,
-            explanation,
-            sources,
-        }))
+        let entity = (kind != DocumentKind::File).then(|| document.title.clone());
+        let (repository, commit) = (project.to_string(), commit.to_string());
+        code.push(CodeContext { path: path.clone(), entity, lines, repository, commit, snippet, explanation, sources });
     }
+    Ok(code)
+}
 
-    /// Which commit wrote most of the lines, what carried it, and why.
-    fn written_by(
-        &self,
-        project: &str,
-        path: &str,
-        (first, last): (u32, u32),
-        files: &mut Files<'_>,
-    ) -> Result<(String, Provenance)> {
-        let nothing = || ("It is not known which commit wrote it.".to_owned(), Provenance::default());
-        let Some(place) = files.place(project) else { return Ok(nothing()) };
-        // A file whose lines are not traced has no explanation, and is no reason to fail.
-        let Ok(lineage) = self.lineage_at(place, path) else { return Ok(nothing()) };
-        let mut shares: HashMap<Sha, u32> = HashMap::new();
-        for origin in lineage.origins(first, last.min(lineage.lines()).saturating_sub(first) + 1) {
-            *shares.entry(origin.source.commit).or_default() += origin.lines;
-        }
-        let total: u32 = shares.values().sum();
-        let others = shares.len().saturating_sub(1);
-        let Some((sha, lines)) = shares.into_iter().max_by_key(|(sha, lines)| (*lines, *sha)) else {
-            return Ok(nothing());
-        };
-        let Some(record) = self.commit_record(project, &sha.to_string())? else { return Ok(nothing()) };
-        let commit = &record.commit;
-        let reference = short_reference(&NodeId::commit(project, &sha.to_string()).to_string());
-        let mut sources = Provenance {
-            commits: vec![reference.clone()],
-            authors: vec![commit.author.name.clone()],
-            ..Provenance::default()
-        };
-        let mut text = match others {
-            0 => "Written".to_owned(),
-            _ => format!("{lines} of {total} lines were written"),
-        };
-        text.push_str(&format!(
-            " by {}, {}, in {reference} “{}”",
-            commit.author.name,
-            day(commit.author.at),
-            commit.title()
-        ));
-        if let Some(carrier) = self.carriers(project, sha)?.into_iter().next() {
-            text.push_str(&format!(", merged in {}", carrier.id));
-            sources.items.push(carrier.id.to_string());
-        }
-        match others {
-            0 => text.push('.'),
-            1 => text.push_str("; 1 other commit wrote the rest."),
-            many => text.push_str(&format!("; {many} other commits wrote the rest.")),
-        }
-        if let Some(reason) = message::design_notes(&commit.message).first() {
-            text.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
-        }
-        Ok((text, sources))
-    }
+/// The code that the question is about.
+fn asked_code(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>) -> Result<Option<CodeContext>> {
+    let Some(trace) = &evidence.trace else { return Ok(None) };
+    let (Some(path), Some(commit), Some(first), Some(last)) = (&trace.path, trace.rev, trace.line, trace.end_line)
+    else {
+        return Ok(None);
+    };
+    let wanted = (first.saturating_sub(AROUND).max(1), last + AROUND);
+    let Some(text) = files.lines(&trace.project, commit, path, wanted) else { return Ok(None) };
+    let wanted = (wanted.0, wanted.0 + u32::try_from(text.lines().count()).unwrap_or(1).max(1) - 1);
+    let (lines, snippet) = if wanted.1 - wanted.0 < MAX_LINES {
+        (wanted, text)
+    } else {
+        // Of many lines the first: they say what it is.
+        let kept = (wanted.0, wanted.0 + MAX_LINES - 1);
+        (kept, text.lines().take(MAX_LINES as usize).collect::<Vec<_>>().join("\n"))
+    };
+    let (explanation, mut sources) = match evidence.at_head {
+        true => written_by(resources, &trace.project, path, (first, last), files)?,
+        false => Default::default(),
+    };
+    sources.files.push(path.clone());
+    Ok(Some(CodeContext {
+        path: path.clone(),
+        entity: trace.symbol.clone(),
+        lines,
+        repository: trace.project.clone(),
+        commit: commit.to_string(),
+        snippet,
+        explanation,
+        sources,
+    }))
+}
 
-    /// The tests of the code that is shown.
-    pub(super) fn related_tests(&self, pack: &ContextPack) -> Result<Vec<RelatedTest>> {
-        let graph = self.graph();
-        let mut tests: Vec<RelatedTest> = Vec::new();
-        let mut by_file = Vec::new();
-        for code in &pack.code_context {
-            let file = NodeId::file(&code.repository, code.path.as_str());
-            let entity = code.entity.as_ref().map(|name| NodeId::entity(&code.repository, code.path.as_str(), name));
-            for (of, name) in entity.iter().zip(&code.entity) {
-                for end in graph.edges(of, Direction::Out, Some(Edge::VerifiedBy))? {
-                    let NodeId::Entity { path, name: test, .. } = end.other else { continue };
-                    tests.push(test_of(path, Some(test), format!("a test that calls {name} of {}", code.path)));
-                }
-            }
-            for end in graph.edges(&file, Direction::Out, Some(Edge::VerifiedBy))? {
-                let NodeId::File { path, .. } = end.other else { continue };
-                by_file.push(test_of(path, None, format!("tests {}, as its name and place tell", code.path)));
+/// Which commit wrote most of the lines, what carried it, and why.
+fn written_by(
+    resources: &Resources,
+    project: &str,
+    path: &str,
+    (first, last): (u32, u32),
+    files: &mut Files<'_>,
+) -> Result<(String, Provenance)> {
+    let nothing = || ("It is not known which commit wrote it.".to_owned(), Provenance::default());
+    let Some(place) = files.place(project) else { return Ok(nothing()) };
+    // A file whose lines are not traced has no explanation, and is no reason to fail.
+    let Ok(lineage) = lineage_at(resources, place, path) else { return Ok(nothing()) };
+    let mut shares: HashMap<Sha, u32> = HashMap::new();
+    for origin in lineage.origins(first, last.min(lineage.lines()).saturating_sub(first) + 1) {
+        *shares.entry(origin.source.commit).or_default() += origin.lines;
+    }
+    let total: u32 = shares.values().sum();
+    let others = shares.len().saturating_sub(1);
+    let Some((sha, lines)) = shares.into_iter().max_by_key(|(sha, lines)| (*lines, *sha)) else {
+        return Ok(nothing());
+    };
+    let Some(record) = commit_record(resources, project, &sha.to_string())? else { return Ok(nothing()) };
+    let commit = &record.commit;
+    let reference = short_reference(&NodeId::commit(project, &sha.to_string()).to_string());
+    let mut sources = Provenance {
+        commits: vec![reference.clone()],
+        authors: vec![commit.author.name.clone()],
+        ..Provenance::default()
+    };
+    let mut text = match others {
+        0 => "Written".to_owned(),
+        _ => format!("{lines} of {total} lines were written"),
+    };
+    text.push_str(&format!(
+        " by {}, {}, in {reference} “{}”",
+        commit.author.name,
+        day(commit.author.at),
+        commit.title()
+    ));
+    if let Some(carrier) = merge_requests_introducing(resources, project, sha)?.into_iter().next() {
+        text.push_str(&format!(", merged in {}", carrier.id));
+        sources.items.push(carrier.id.to_string());
+    }
+    match others {
+        0 => text.push('.'),
+        1 => text.push_str("; 1 other commit wrote the rest."),
+        many => text.push_str(&format!("; {many} other commits wrote the rest.")),
+    }
+    if let Some(reason) = message::design_notes(&commit.message).first() {
+        text.push_str(&format!(" Its reason: “{}”", quoted(&reason.text, REASON)));
+    }
+    Ok((text, sources))
+}
+
+/// The tests of the code that is shown.
+pub(super) fn related_tests(resources: &Resources, pack: &ContextPack) -> Result<Vec<RelatedTest>> {
+    let graph = resources.graph();
+    let mut tests: Vec<RelatedTest> = Vec::new();
+    let mut by_file = Vec::new();
+    for code in &pack.code_context {
+        let file = NodeId::file(&code.repository, code.path.as_str());
+        let entity = code.entity.as_ref().map(|name| NodeId::entity(&code.repository, code.path.as_str(), name));
+        for (of, name) in entity.iter().zip(&code.entity) {
+            for end in graph.edges(of, Direction::Out, Some(Edge::VerifiedBy))? {
+                let NodeId::Entity { path, name: test, .. } = end.other else { continue };
+                tests.push(test_of(path, Some(test), format!("a test that calls {name} of {}", code.path)));
             }
         }
-        tests.extend(by_file);
-        let mut seen = std::collections::BTreeSet::new();
-        tests.retain(|test| seen.insert((test.path.clone(), test.name.clone())));
-        tests.truncate(MAX_TESTS);
-        Ok(tests)
+        for end in graph.edges(&file, Direction::Out, Some(Edge::VerifiedBy))? {
+            let NodeId::File { path, .. } = end.other else { continue };
+            by_file.push(test_of(path, None, format!("tests {}, as its name and place tell", code.path)));
+        }
     }
+    tests.extend(by_file);
+    let mut seen = std::collections::BTreeSet::new();
+    tests.retain(|test| seen.insert((test.path.clone(), test.name.clone())));
+    tests.truncate(MAX_TESTS);
+    Ok(tests)
 }
 
 fn test_of(path: String, name: Option<String>, description: String) -> RelatedTest {

@@ -15,13 +15,17 @@ use backstory_store::{
     index::{Coverage, StoredDocument},
 };
 
-use super::{About, ContextRequest, narrow::PackConditions};
+use super::{
+    About, ContextRequest,
+    narrow::{PackConditions, apply_conditions},
+};
 use crate::{
-    Engine,
     error::Result,
-    search::{Hit, MAX_QUERY, SearchRequest},
+    repository::commit_record,
+    resources::Resources,
+    search::{Hit, MAX_QUERY, SearchRequest, search_documents},
     snapshot::State,
-    trace::{Step, Target, Trace, TraceRequest},
+    trace::{Step, Target, Trace, TraceRequest, chain::merge_requests_introducing, trace_origin},
 };
 
 /// Tokens of the budget for each hit of the search that is looked at.
@@ -100,214 +104,215 @@ pub(super) struct Evidence {
     pub(super) lines_left_out: u32,
 }
 
-impl Engine {
-    pub(super) async fn evidence(&self, request: &ContextRequest, state: &State) -> Result<Evidence> {
-        let trace = match &request.about {
-            About::Query(_) => None,
-            About::Target { target, rev } => {
-                let request = TraceRequest {
-                    project: request.filter.project.clone(),
-                    target: target.clone(),
-                    rev: rev.clone(),
-                    earlier: EARLIER,
-                };
-                Some(self.trace(request).await?)
-            }
-        };
-        let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
-        let mut evidence = Evidence {
-            question: String::new(),
-            terms: Terms::default(),
-            asked: Terms::default(),
-            trace,
-            found: vec![],
-            warnings: vec![],
-            merged_as: BTreeMap::new(),
-            coverage: state.coverage.clone(),
-            at_head,
-            narrowing: PackConditions::of(&request.filter),
-            lines_left_out: 0,
-        };
-        self.narrow(request, &mut evidence).await?;
-        // Once it is narrowed: what is left out is not searched for.
-        let question = match (&request.about, &evidence.trace) {
-            (About::Query(query), _) => query.clone(),
-            (About::Target { target, .. }, Some(trace)) => question_of(target, trace),
-            (About::Target { .. }, None) => String::new(),
-        };
-        let code = evidence.trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
-        evidence.terms = Terms::of(&format!("{question} {code}"));
-        evidence.asked = Terms::of(&question);
-        evidence.question = question;
-        if request.mode == PackMode::All {
-            self.add_chain(&mut evidence).await?;
-        }
-        self.add_hits(request, &mut evidence).await?;
-        if request.mode == PackMode::All && request.path.is_none() {
-            self.add_linked(&mut evidence).await?;
-        }
-        Ok(evidence)
-    }
-
-    /// The items that the trace went along.
-    async fn add_chain(&self, evidence: &mut Evidence) -> Result<()> {
-        let Some(trace) = &evidence.trace else { return Ok(()) };
-        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
-        let documents = self.index().documents(&ids).await?;
-        for (at, step) in trace.chain.iter().enumerate() {
-            let id = step.node.id.to_string();
-            let Some(document) = documents.iter().find(|document| document.id == id) else { continue };
-            let relevance = (1.0 - STEP.0 * at as f32).max(STEP.1);
-            evidence.found.push(Found {
-                document_type: DocumentType::of(document.facts.kind, None),
-                document: document.clone(),
-                relevance,
-                hint: step.evidence.text.clone(),
-                by_meaning: false,
-                links: link_of(step),
-            });
-        }
-        Ok(())
-    }
-
-    /// What search finds, within what the request allows.
-    async fn add_hits(&self, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
-        let Some(filter) = filter_of(request) else { return Ok(()) };
-        if evidence.question.is_empty() {
-            return Ok(());
-        }
-        let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
-        let search = SearchRequest { query: evidence.question.clone(), filter, limit: wanted, ..Default::default() };
-        let found = self.search(search).await?;
-        evidence.warnings.extend(found.warnings);
-        let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
-        let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
-        let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
-        for (document, score, hint, by_meaning) in self.with_parts(found.hits).await? {
-            let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
-            if known.contains(&document.id) || !evidence.narrowing.meets_as_part(&document) {
-                continue;
-            }
-            evidence.found.push(Found {
-                document_type,
-                document,
-                relevance: (score / best).clamp(0.0, 1.0) * worth,
-                hint: Some(hint),
-                by_meaning,
-                links: vec![],
-            });
-        }
-        evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
-        Ok(())
-    }
-
-    /// The hits, each followed by the discussions, commits and parts that speak for it, with what they are worth and
-    /// their words.
-    async fn with_parts(&self, hits: Vec<Hit>) -> Result<Vec<(StoredDocument, f32, String, bool)>> {
-        let passages = hits.iter().flat_map(|hit| &hit.passages).map(|passage| passage.document.clone());
-        let parts: Vec<String> = passages.collect::<BTreeSet<_>>().into_iter().collect();
-        let parts: HashMap<String, StoredDocument> =
-            self.index().documents(&parts).await?.into_iter().map(|part| (part.id.clone(), part)).collect();
-        let mut all: Vec<(StoredDocument, f32, String, bool)> = Vec::new();
-        for hit in hits {
-            let by_meaning = hit.parts.semantic > 0.0;
-            let mut seen = HashSet::from([hit.document.id.clone()]);
-            let (score, passages) = (hit.score, hit.passages);
-            all.push((hit.document, score, hit.snippet, by_meaning));
-            for passage in passages {
-                if let Some(part) = parts.get(&passage.document)
-                    && seen.insert(passage.document)
-                {
-                    all.push((part.clone(), score * PART, passage.text, passage.similarity > 0.0));
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    /// What closed the issues, and was closed or merged by the merge requests, that were found first.
-    async fn add_linked(&self, evidence: &mut Evidence) -> Result<()> {
-        let mut threads: Vec<(String, f32)> = Vec::new();
-        for found in &evidence.found {
-            let thread = found.thread();
-            if !found.is_of_file() && !threads.iter().any(|(known, _)| known == thread) && threads.len() < FOLLOWED {
-                threads.push((thread.to_owned(), found.relevance));
-            }
-        }
-        let engine = self.clone();
-        let asked = threads.clone();
-        let links = self.blocking(move || engine.links_of(&asked)).await?;
-        let known: HashSet<&str> = evidence.found.iter().map(|found| found.document.id.as_str()).collect();
-        let mut new: Vec<String> = Vec::new();
-        for link in &links {
-            if !known.contains(link.to.as_str()) && !new.contains(&link.to) && new.len() < MAX_LINKED {
-                new.push(link.to.clone());
-            }
-        }
-        let mut documents = self.index().documents(&new).await?;
-        documents.retain(|document| evidence.narrowing.meets(document));
-        for document in documents {
-            let worth = links.iter().filter(|link| link.to == document.id).map(|link| link.worth).fold(0.0, f32::max);
-            evidence.found.push(Found {
-                document_type: DocumentType::of(document.facts.kind, None),
-                document,
-                relevance: worth * LINKED,
-                hint: None,
-                by_meaning: false,
-                links: vec![],
-            });
-        }
-        for link in links {
-            if link.edge == Edge::MergedAs {
-                evidence.merged_as.entry(link.from.clone()).or_insert(link.to.clone());
-            }
-            for found in &mut evidence.found {
-                let (other, said) = match &found.document.id {
-                    id if *id == link.from => (&link.to, Some(link.said())),
-                    id if *id == link.to => (&link.from, link.backward_label()),
-                    _ => continue,
-                };
-                // One word on each is enough.
-                let other = short_reference(other);
-                let is_new = !found.links.iter().any(|known| known.ends_with(&other));
-                found.links.extend(said.filter(|_| is_new));
-            }
-        }
-        // Equal ones stay in the order in which they were found.
-        evidence.found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
-        Ok(())
-    }
-
-    fn links_of(&self, threads: &[(String, f32)]) -> Result<Vec<Link>> {
-        let graph = self.graph();
-        let mut links = Vec::new();
-        for (id, worth) in threads {
-            let Ok(node) = id.parse::<NodeId>() else { continue };
-            let wanted: &[(Edge, Direction)] = match &node {
-                NodeId::Thread(thread) if thread.kind == ThreadKind::Issue => {
-                    &[(Edge::Closes, Direction::In), (Edge::Fixes, Direction::In)]
-                }
-                NodeId::Thread(_) => &[(Edge::Closes, Direction::Out), (Edge::MergedAs, Direction::Out)],
-                NodeId::Commit { .. } => &[(Edge::Fixes, Direction::Out)],
-                _ => &[],
+pub(super) async fn gather_evidence(
+    resources: &Resources,
+    request: &ContextRequest,
+    state: &State,
+) -> Result<Evidence> {
+    let trace = match &request.about {
+        About::Query(_) => None,
+        About::Target { target, rev } => {
+            let request = TraceRequest {
+                project: request.filter.project.clone(),
+                target: target.clone(),
+                rev: rev.clone(),
+                earlier: EARLIER,
             };
-            for (edge, direction) in wanted {
-                for end in graph.edges(&node, *direction, Some(*edge))? {
-                    let (from, to) = (id.clone(), end.other.to_string());
-                    links.push(Link { edge: *edge, direction: *direction, from, to, worth: *worth });
-                }
-            }
-            if let NodeId::Commit { project, sha } = &node
-                && let Some(record) = self.commit_record(project, sha)?
+            Some(trace_origin(resources, request).await?)
+        }
+    };
+    let at_head = trace.as_ref().is_none_or(|trace| trace.rev.is_none() || trace.rev == trace.indexed.commit);
+    let mut evidence = Evidence {
+        question: String::new(),
+        terms: Terms::default(),
+        asked: Terms::default(),
+        trace,
+        found: vec![],
+        warnings: vec![],
+        merged_as: BTreeMap::new(),
+        coverage: state.coverage.clone(),
+        at_head,
+        narrowing: PackConditions::of(&request.filter),
+        lines_left_out: 0,
+    };
+    apply_conditions(resources, request, &mut evidence).await?;
+    // Once it is narrowed: what is left out is not searched for.
+    let question = match (&request.about, &evidence.trace) {
+        (About::Query(query), _) => query.clone(),
+        (About::Target { target, .. }, Some(trace)) => question_of(target, trace),
+        (About::Target { .. }, None) => String::new(),
+    };
+    let code = evidence.trace.as_ref().and_then(|trace| trace.text.as_deref()).unwrap_or_default();
+    evidence.terms = Terms::of(&format!("{question} {code}"));
+    evidence.asked = Terms::of(&question);
+    evidence.question = question;
+    if request.mode == PackMode::All {
+        add_chain(resources, &mut evidence).await?;
+    }
+    add_hits(resources, request, &mut evidence).await?;
+    if request.mode == PackMode::All && request.path.is_none() {
+        add_linked(resources, &mut evidence).await?;
+    }
+    Ok(evidence)
+}
+
+/// The items that the trace went along.
+async fn add_chain(resources: &Resources, evidence: &mut Evidence) -> Result<()> {
+    let Some(trace) = &evidence.trace else { return Ok(()) };
+    let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
+    let documents = resources.index().documents(&ids).await?;
+    for (at, step) in trace.chain.iter().enumerate() {
+        let id = step.node.id.to_string();
+        let Some(document) = documents.iter().find(|document| document.id == id) else { continue };
+        let relevance = (1.0 - STEP.0 * at as f32).max(STEP.1);
+        evidence.found.push(Found {
+            document_type: DocumentType::of(document.facts.kind, None),
+            document: document.clone(),
+            relevance,
+            hint: step.evidence.text.clone(),
+            by_meaning: false,
+            links: link_of(step),
+        });
+    }
+    Ok(())
+}
+
+/// What search finds, within what the request allows.
+async fn add_hits(resources: &Resources, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
+    let Some(filter) = filter_of(request) else { return Ok(()) };
+    if evidence.question.is_empty() {
+        return Ok(());
+    }
+    let wanted = (request.tokens / TOKENS_PER_HIT).clamp(SEARCHED.0, SEARCHED.1);
+    let search = SearchRequest { query: evidence.question.clone(), filter, limit: wanted, ..Default::default() };
+    let found = search_documents(resources, search).await?;
+    evidence.warnings.extend(found.warnings);
+    let best = found.hits.first().map_or(1.0, |hit| hit.score).max(f32::MIN_POSITIVE);
+    let worth = if evidence.trace.is_some() { BESIDE_TRACE } else { 1.0 };
+    let known: HashSet<String> = evidence.found.iter().map(|found| found.document.id.clone()).collect();
+    for (document, score, hint, by_meaning) in with_parts(resources, found.hits).await? {
+        let document_type = DocumentType::of(document.facts.kind, document.path.as_deref());
+        if known.contains(&document.id) || !evidence.narrowing.meets_as_part(&document) {
+            continue;
+        }
+        evidence.found.push(Found {
+            document_type,
+            document,
+            relevance: (score / best).clamp(0.0, 1.0) * worth,
+            hint: Some(hint),
+            by_meaning,
+            links: vec![],
+        });
+    }
+    evidence.found.truncate(wanted + evidence.trace.as_ref().map_or(0, |trace| trace.chain.len()));
+    Ok(())
+}
+
+/// The hits, each followed by the discussions, commits and parts that speak for it, with what they are worth and
+/// their words.
+async fn with_parts(resources: &Resources, hits: Vec<Hit>) -> Result<Vec<(StoredDocument, f32, String, bool)>> {
+    let passages = hits.iter().flat_map(|hit| &hit.passages).map(|passage| passage.document.clone());
+    let parts: Vec<String> = passages.collect::<BTreeSet<_>>().into_iter().collect();
+    let parts: HashMap<String, StoredDocument> =
+        resources.index().documents(&parts).await?.into_iter().map(|part| (part.id.clone(), part)).collect();
+    let mut all: Vec<(StoredDocument, f32, String, bool)> = Vec::new();
+    for hit in hits {
+        let by_meaning = hit.parts.semantic > 0.0;
+        let mut seen = HashSet::from([hit.document.id.clone()]);
+        let (score, passages) = (hit.score, hit.passages);
+        all.push((hit.document, score, hit.snippet, by_meaning));
+        for passage in passages {
+            if let Some(part) = parts.get(&passage.document)
+                && seen.insert(passage.document)
             {
-                for carrier in self.carriers(project, record.commit.sha)?.into_iter().take(1) {
-                    let (from, to) = (id.clone(), carrier.id.to_string());
-                    links.push(Link { edge: Edge::PartOf, direction: Direction::Out, from, to, worth: *worth });
-                }
+                all.push((part.clone(), score * PART, passage.text, passage.similarity > 0.0));
             }
         }
-        Ok(links)
     }
+    Ok(all)
+}
+
+/// What closed the issues, and was closed or merged by the merge requests, that were found first.
+async fn add_linked(resources: &Resources, evidence: &mut Evidence) -> Result<()> {
+    let mut threads: Vec<(String, f32)> = Vec::new();
+    for found in &evidence.found {
+        let thread = found.thread();
+        if !found.is_of_file() && !threads.iter().any(|(known, _)| known == thread) && threads.len() < FOLLOWED {
+            threads.push((thread.to_owned(), found.relevance));
+        }
+    }
+    let asked = threads.clone();
+    let links = resources.blocking(move |resources| links_of(resources, &asked)).await?;
+    let known: HashSet<&str> = evidence.found.iter().map(|found| found.document.id.as_str()).collect();
+    let mut new: Vec<String> = Vec::new();
+    for link in &links {
+        if !known.contains(link.to.as_str()) && !new.contains(&link.to) && new.len() < MAX_LINKED {
+            new.push(link.to.clone());
+        }
+    }
+    let mut documents = resources.index().documents(&new).await?;
+    documents.retain(|document| evidence.narrowing.meets(document));
+    for document in documents {
+        let worth = links.iter().filter(|link| link.to == document.id).map(|link| link.worth).fold(0.0, f32::max);
+        evidence.found.push(Found {
+            document_type: DocumentType::of(document.facts.kind, None),
+            document,
+            relevance: worth * LINKED,
+            hint: None,
+            by_meaning: false,
+            links: vec![],
+        });
+    }
+    for link in links {
+        if link.edge == Edge::MergedAs {
+            evidence.merged_as.entry(link.from.clone()).or_insert(link.to.clone());
+        }
+        for found in &mut evidence.found {
+            let (other, said) = match &found.document.id {
+                id if *id == link.from => (&link.to, Some(link.said())),
+                id if *id == link.to => (&link.from, link.backward_label()),
+                _ => continue,
+            };
+            // One word on each is enough.
+            let other = short_reference(other);
+            let is_new = !found.links.iter().any(|known| known.ends_with(&other));
+            found.links.extend(said.filter(|_| is_new));
+        }
+    }
+    // Equal ones stay in the order in which they were found.
+    evidence.found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+    Ok(())
+}
+
+fn links_of(resources: &Resources, threads: &[(String, f32)]) -> Result<Vec<Link>> {
+    let graph = resources.graph();
+    let mut links = Vec::new();
+    for (id, worth) in threads {
+        let Ok(node) = id.parse::<NodeId>() else { continue };
+        let wanted: &[(Edge, Direction)] = match &node {
+            NodeId::Thread(thread) if thread.kind == ThreadKind::Issue => {
+                &[(Edge::Closes, Direction::In), (Edge::Fixes, Direction::In)]
+            }
+            NodeId::Thread(_) => &[(Edge::Closes, Direction::Out), (Edge::MergedAs, Direction::Out)],
+            NodeId::Commit { .. } => &[(Edge::Fixes, Direction::Out)],
+            _ => &[],
+        };
+        for (edge, direction) in wanted {
+            for end in graph.edges(&node, *direction, Some(*edge))? {
+                let (from, to) = (id.clone(), end.other.to_string());
+                links.push(Link { edge: *edge, direction: *direction, from, to, worth: *worth });
+            }
+        }
+        if let NodeId::Commit { project, sha } = &node
+            && let Some(record) = commit_record(resources, project, sha)?
+        {
+            for carrier in merge_requests_introducing(resources, project, record.commit.sha)?.into_iter().take(1) {
+                let (from, to) = (id.clone(), carrier.id.to_string());
+                links.push(Link { edge: Edge::PartOf, direction: Direction::Out, from, to, worth: *worth });
+            }
+        }
+    }
+    Ok(links)
 }
 
 /// A way from one item to another.

@@ -15,9 +15,15 @@ use jiff::Timestamp;
 
 use super::{
     evidence::{Evidence, Found, short_reference},
+    narrow::accepts_commit,
     told,
 };
-use crate::{Engine, error::Result, trace::EarlierVersion};
+use crate::{
+    error::Result,
+    repository::commit_record,
+    resources::Resources,
+    trace::{EarlierVersion, chain::item_of_node},
+};
 
 /// Items that may be among those that matter most.
 const MAX_ITEMS: usize = 10;
@@ -43,50 +49,48 @@ pub(super) struct Records {
     ended: BTreeMap<String, (Timestamp, &'static str)>,
 }
 
-impl Engine {
-    /// Reads the commits and threads that were found first.
-    pub(super) fn records_of(&self, evidence: &Evidence) -> Result<Records> {
-        let mut records = Records::default();
-        let origins = evidence.trace.iter().flat_map(|trace| {
-            trace.origins.iter().map(|origin| NodeId::commit(&trace.project, &origin.commit.to_string()))
-        });
-        let found = evidence.found.iter().filter(|found| found.document.facts.kind == DocumentKind::Commit);
-        let found = found.filter_map(|found| found.document.id.parse().ok());
-        let merged = evidence.merged_as.values().filter_map(|id| id.parse().ok());
-        for id in origins.chain(found).chain(merged) {
-            let NodeId::Commit { project, sha } = &id else { continue };
-            let name = id.to_string();
-            if records.commits.len() == MAX_COMMITS {
-                break;
-            }
-            if !records.commits.contains_key(&name)
-                && let Some(record) = self.commit_record(project, sha)?
-                && self.accepts_commit(&evidence.narrowing, &name, &record)
-            {
-                records.commits.insert(name, record);
-            }
+/// Reads the commits and threads that were found first.
+pub(super) fn records_of(resources: &Resources, evidence: &Evidence) -> Result<Records> {
+    let mut records = Records::default();
+    let origins = evidence.trace.iter().flat_map(|trace| {
+        trace.origins.iter().map(|origin| NodeId::commit(&trace.project, &origin.commit.to_string()))
+    });
+    let found = evidence.found.iter().filter(|found| found.document.facts.kind == DocumentKind::Commit);
+    let found = found.filter_map(|found| found.document.id.parse().ok());
+    let merged = evidence.merged_as.values().filter_map(|id| id.parse().ok());
+    for id in origins.chain(found).chain(merged) {
+        let NodeId::Commit { project, sha } = &id else { continue };
+        let name = id.to_string();
+        if records.commits.len() == MAX_COMMITS {
+            break;
         }
-        for found in evidence.found.iter().filter(|found| !found.is_of_file()) {
-            let id = found.thread();
-            let Ok(node @ NodeId::Thread(_)) = id.parse::<NodeId>() else { continue };
-            if records.ended.contains_key(id) || records.ended.len() == MAX_ENDED {
-                continue;
-            }
-            let ended = match self.item_now(&node)? {
-                Some(Item::MergeRequest(mr)) => match (mr.merged_at, mr.thread.closed_at) {
-                    (Some(at), _) => Some((at, "merged")),
-                    (None, Some(at)) => Some((at, "closed without being merged")),
-                    (None, None) => None,
-                },
-                Some(Item::Issue(issue)) => issue.thread.closed_at.map(|at| (at, "closed")),
-                _ => None,
-            };
-            if let Some(ended) = ended.filter(|(at, _)| evidence.narrowing.within(*at)) {
-                records.ended.insert(id.to_owned(), ended);
-            }
+        if !records.commits.contains_key(&name)
+            && let Some(record) = commit_record(resources, project, sha)?
+            && accepts_commit(resources, &evidence.narrowing, &name, &record)
+        {
+            records.commits.insert(name, record);
         }
-        Ok(records)
     }
+    for found in evidence.found.iter().filter(|found| !found.is_of_file()) {
+        let id = found.thread();
+        let Ok(node @ NodeId::Thread(_)) = id.parse::<NodeId>() else { continue };
+        if records.ended.contains_key(id) || records.ended.len() == MAX_ENDED {
+            continue;
+        }
+        let ended = match item_of_node(resources, &node)? {
+            Some(Item::MergeRequest(mr)) => match (mr.merged_at, mr.thread.closed_at) {
+                (Some(at), _) => Some((at, "merged")),
+                (None, Some(at)) => Some((at, "closed without being merged")),
+                (None, None) => None,
+            },
+            Some(Item::Issue(issue)) => issue.thread.closed_at.map(|at| (at, "closed")),
+            _ => None,
+        };
+        if let Some(ended) = ended.filter(|(at, _)| evidence.narrowing.within(*at)) {
+            records.ended.insert(id.to_owned(), ended);
+        }
+    }
+    Ok(records)
 }
 
 /// The items that matter most, a discussion standing for the whole that it is of.

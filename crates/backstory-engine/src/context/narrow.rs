@@ -6,8 +6,9 @@ use jiff::Timestamp;
 
 use super::{About, ContextRequest, evidence::Evidence};
 use crate::{
-    Engine,
     error::Result,
+    repository::commit_record,
+    resources::Resources,
     search::meets,
     trace::{LineOrigin, Step, Target, Trace},
 };
@@ -46,61 +47,68 @@ impl PackConditions {
     }
 }
 
-impl Engine {
-    /// Whether a commit meets the conditions, of which the kind of document is none: it stands for its changes.
-    pub(super) fn accepts_commit(&self, narrowing: &PackConditions, id: &str, record: &CommitRecord) -> bool {
-        if narrowing.is_open() {
-            return true;
-        }
-        let filter = Filter { kinds: vec![], ..narrowing.filter.clone() };
-        // A merge that only repeats its request has no document.
-        let own = self.index().facts([id]).get(id).map(|facts| meets(&filter, id, facts));
-        own.unwrap_or_else(|| narrowing.within(record.commit.author.at))
+/// Whether a commit meets the conditions, of which the kind of document is none: it stands for its changes.
+pub(super) fn accepts_commit(
+    resources: &Resources,
+    narrowing: &PackConditions,
+    id: &str,
+    record: &CommitRecord,
+) -> bool {
+    if narrowing.is_open() {
+        return true;
     }
+    let filter = Filter { kinds: vec![], ..narrowing.filter.clone() };
+    // A merge that only repeats its request has no document.
+    let own = resources.index().facts([id]).get(id).map(|facts| meets(&filter, id, facts));
+    own.unwrap_or_else(|| narrowing.within(record.commit.author.at))
+}
 
-    /// Leaves out of a trace what does not meet the conditions, but not what was asked about, and notes that.
-    pub(super) async fn narrow(&self, request: &ContextRequest, evidence: &mut Evidence) -> Result<()> {
-        let narrowing = evidence.narrowing.clone();
-        let Some(trace) = evidence.trace.as_mut().filter(|_| !narrowing.is_open()) else { return Ok(()) };
-        let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
-        let documents = self.index().documents(&ids).await?;
-        let before = trace.chain.len();
-        let asked = match &request.about {
-            About::Target { target: Target::Node(id), .. } => Some(id.clone()),
-            _ => None,
-        };
-        let (engine, kept, chain) = (self.clone(), narrowing.clone(), std::mem::take(&mut trace.chain));
-        let narrowed = move || {
-            let mut narrowed = Vec::new();
-            for step in chain {
-                let id = step.node.id.to_string();
-                let meets = match documents.iter().find(|document| document.id == id) {
-                    Some(document) => kept.meets(document),
-                    None => engine.accepts_step(&kept, &step)?,
-                };
-                if meets || asked.as_ref() == Some(&step.node.id) {
-                    narrowed.push(step);
-                }
+/// Leaves out of a trace what does not meet the conditions, but not what was asked about, and notes that.
+pub(super) async fn apply_conditions(
+    resources: &Resources,
+    request: &ContextRequest,
+    evidence: &mut Evidence,
+) -> Result<()> {
+    let narrowing = evidence.narrowing.clone();
+    let Some(trace) = evidence.trace.as_mut().filter(|_| !narrowing.is_open()) else { return Ok(()) };
+    let ids: Vec<String> = trace.chain.iter().map(|step| step.node.id.to_string()).collect();
+    let documents = resources.index().documents(&ids).await?;
+    let before = trace.chain.len();
+    let asked = match &request.about {
+        About::Target { target: Target::Node(id), .. } => Some(id.clone()),
+        _ => None,
+    };
+    let (kept, chain) = (narrowing.clone(), std::mem::take(&mut trace.chain));
+    let narrowed = move |resources: &Resources| {
+        let mut narrowed = Vec::new();
+        for step in chain {
+            let id = step.node.id.to_string();
+            let meets = match documents.iter().find(|document| document.id == id) {
+                Some(document) => kept.meets(document),
+                None => accepts_step(resources, &kept, &step)?,
+            };
+            if meets || asked.as_ref() == Some(&step.node.id) {
+                narrowed.push(step);
             }
-            Ok(narrowed)
-        };
-        trace.chain = self.blocking(narrowed).await?;
-        evidence.lines_left_out = narrow_lines(trace, &narrowing);
-        match before - trace.chain.len() {
-            0 => {}
-            1 => evidence.warnings.push("1 item behind it does not meet the filters and is left out".to_owned()),
-            many => evidence.warnings.push(format!("{many} items behind it do not meet the filters and are left out")),
         }
-        Ok(())
+        Ok(narrowed)
+    };
+    trace.chain = resources.blocking(narrowed).await?;
+    evidence.lines_left_out = narrow_lines(trace, &narrowing);
+    match before - trace.chain.len() {
+        0 => {}
+        1 => evidence.warnings.push("1 item behind it does not meet the filters and is left out".to_owned()),
+        many => evidence.warnings.push(format!("{many} items behind it do not meet the filters and are left out")),
     }
+    Ok(())
+}
 
-    /// Whether a step without a document meets the conditions: of such only merges are known well enough.
-    fn accepts_step(&self, narrowing: &PackConditions, step: &Step) -> Result<bool> {
-        let NodeId::Commit { project, sha } = &step.node.id else { return Ok(false) };
-        let record = self.commit_record(project, sha)?;
-        let lets = |record| self.accepts_commit(narrowing, &step.node.id.to_string(), &record);
-        Ok(step.edge == Edge::MergedBy && record.is_some_and(lets))
-    }
+/// Whether a step without a document meets the conditions: of such only merges are known well enough.
+fn accepts_step(resources: &Resources, narrowing: &PackConditions, step: &Step) -> Result<bool> {
+    let NodeId::Commit { project, sha } = &step.node.id else { return Ok(false) };
+    let record = commit_record(resources, project, sha)?;
+    let lets = |record| accepts_commit(resources, narrowing, &step.node.id.to_string(), &record);
+    Ok(step.edge == Edge::MergedBy && record.is_some_and(lets))
 }
 
 /// Leaves lines and earlier versions of them out that were not written in time; says how many of the lines.

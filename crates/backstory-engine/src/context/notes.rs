@@ -12,7 +12,7 @@ use super::{
     evidence::{Evidence, Found, short_reference},
     items::{Records, is_covered_by_merge_request, person, sources_of},
 };
-use crate::{Engine, error::Result};
+use crate::{enrich::kept::generated_notes, error::Result, resources::Resources};
 
 /// Documents in which reasons are looked for.
 const MAX_DOCUMENTS: usize = 10;
@@ -59,39 +59,37 @@ pub(super) fn design_notes(evidence: &Evidence, records: &Records) -> Vec<Design
     notes.into_iter().map(|(.., note)| note).take(MAX_NOTES).collect()
 }
 
-impl Engine {
-    /// The notes that a language model wrote of the issues and merge requests that were found, the best first. Those of
-    /// an older state are left out: a pack has only what can be proved.
-    pub(super) fn model_notes(&self, evidence: &Evidence) -> Result<Vec<DesignNote>> {
-        let mut threads: Vec<&Found> = Vec::new();
-        for found in evidence.found.iter().filter(|found| !found.is_of_file()).take(MAX_DOCUMENTS) {
-            if !threads.iter().any(|known| known.thread() == found.thread()) {
-                threads.push(found);
-            }
+/// The notes that a language model wrote of the issues and merge requests that were found, the best first. Those of
+/// an older state are left out: a pack has only what can be proved.
+pub(super) fn model_notes(resources: &Resources, evidence: &Evidence) -> Result<Vec<DesignNote>> {
+    let mut threads: Vec<&Found> = Vec::new();
+    for found in evidence.found.iter().filter(|found| !found.is_of_file()).take(MAX_DOCUMENTS) {
+        if !threads.iter().any(|known| known.thread() == found.thread()) {
+            threads.push(found);
         }
-        let mut notes = Vec::new();
-        for (at, found) in threads.into_iter().enumerate() {
-            let Ok(NodeId::Thread(id)) = found.thread().parse() else { continue };
-            let Some(written) = self.notes_now(&id)?.filter(|written| !written.outdated) else { continue };
-            for note in written.notes {
-                let shared = evidence.terms.shared(&note.text);
-                if shared == 0 && at >= TRUSTED {
-                    continue;
-                }
-                notes.push(DesignNote {
-                    source: note.evidence.first().cloned().unwrap_or_else(|| id.to_string()),
-                    relevance: format!("a {} that a language model found there", note.aspect.as_str()),
-                    note: note.text,
-                    author: None,
-                    written_by: Some(written.model.name.clone()),
-                    confidential: self.seeing(Visibility::Open).ledger().hides(&id)?,
-                    sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
-                });
-            }
-        }
-        notes.truncate(MAX_NOTES);
-        Ok(notes)
     }
+    let mut notes = Vec::new();
+    for (at, found) in threads.into_iter().enumerate() {
+        let Ok(NodeId::Thread(id)) = found.thread().parse() else { continue };
+        let Some(written) = generated_notes(resources, &id)?.filter(|written| !written.outdated) else { continue };
+        for note in written.notes {
+            let shared = evidence.terms.shared(&note.text);
+            if shared == 0 && at >= TRUSTED {
+                continue;
+            }
+            notes.push(DesignNote {
+                source: note.evidence.first().cloned().unwrap_or_else(|| id.to_string()),
+                relevance: format!("a {} that a language model found there", note.aspect.as_str()),
+                note: note.text,
+                author: None,
+                written_by: Some(written.model.name.clone()),
+                confidential: resources.seeing(Visibility::Open).ledger().hides(&id)?,
+                sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
+            });
+        }
+    }
+    notes.truncate(MAX_NOTES);
+    Ok(notes)
 }
 
 /// The paragraphs of a document that give reasons, each with who wrote it if that stands in the text.

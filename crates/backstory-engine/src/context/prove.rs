@@ -8,11 +8,13 @@ use backstory_model::{
     pack::chunk::{ChunkRef, pieces},
 };
 
-use super::code::lines_of;
+use super::code::{lines_of, text_at};
 use crate::{
-    Engine,
     error::{Error, Result},
+    project::documents_of,
     read::not_found,
+    repository::add::unknown_repository,
+    resources::Resources,
 };
 
 /// Where a passage is kept.
@@ -37,40 +39,40 @@ pub struct Proof {
     pub holds: bool,
 }
 
-impl Engine {
-    /// Reads again what a chunk says, from the clone for lines of a file, else from the ledger, and compares hashes.
-    ///
-    /// # Errors
-    /// The reference makes no sense, or a store failed. That the text is another now is no error.
-    pub async fn prove(&self, chunk: &ChunkRef) -> Result<Proof> {
-        let (first, last) = chunk.lines;
-        if first == 0 || last < first {
-            return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
-        }
-        let proof = |source, text: Option<String>| Proof {
-            chunk_id: chunk.chunk_id(),
-            source,
-            holds: text.as_ref().is_some_and(|text| sha256_hex(text) == chunk.text_hash),
-            text,
-        };
-        if let Some(path) = &chunk.path {
-            return Ok(proof(Source::Clone, self.reread_lines(chunk, path).await?));
-        }
-        Ok(proof(Source::Ledger, self.reread_text(chunk).await?))
+/// Reads again what a chunk says, from the clone for lines of a file, else from the ledger, and compares hashes.
+///
+/// # Errors
+/// The reference makes no sense, or a store failed. That the text is another now is no error.
+pub(crate) async fn verify_chunk(resources: &Resources, chunk: &ChunkRef) -> Result<Proof> {
+    let (first, last) = chunk.lines;
+    if first == 0 || last < first {
+        return Err(Error::invalid(format!("{first}-{last} are no lines; they count from 1, the first one first")));
     }
+    let proof = |source, text: Option<String>| Proof {
+        chunk_id: chunk.chunk_id(),
+        source,
+        holds: text.as_ref().is_some_and(|text| sha256_hex(text) == chunk.text_hash),
+        text,
+    };
+    if let Some(path) = &chunk.path {
+        return Ok(proof(Source::Clone, reread_lines(resources, chunk, path).await?));
+    }
+    Ok(proof(Source::Ledger, reread_text(resources, chunk).await?))
+}
 
-    /// Lines of a file at the commit that the chunk names.
-    async fn reread_lines(&self, chunk: &ChunkRef, path: &str) -> Result<Option<String>> {
-        let commit = chunk.commit.as_deref().and_then(|commit| commit.parse::<Sha>().ok()).ok_or_else(|| {
-            Error::invalid(format!("{path} needs the whole object name of the commit at which its lines are"))
-        })?;
-        let (engine, project, path) = (self.clone(), chunk.repository.clone(), path.to_owned());
-        let (lines, hash) = (chunk.lines, chunk.text_hash.clone());
-        self.blocking(move || {
-            if engine.ledger().repository(&project)?.is_none() {
-                return Err(engine.unknown_repository(&project));
+/// Lines of a file at the commit that the chunk names.
+async fn reread_lines(resources: &Resources, chunk: &ChunkRef, path: &str) -> Result<Option<String>> {
+    let commit = chunk.commit.as_deref().and_then(|commit| commit.parse::<Sha>().ok()).ok_or_else(|| {
+        Error::invalid(format!("{path} needs the whole object name of the commit at which its lines are"))
+    })?;
+    let (project, path) = (chunk.repository.clone(), path.to_owned());
+    let (lines, hash) = (chunk.lines, chunk.text_hash.clone());
+    resources
+        .blocking(move |resources| {
+            if resources.ledger().repository(&project)?.is_none() {
+                return Err(unknown_repository(resources, &project));
             }
-            let Some(text) = engine.text_at(&project, commit, &path) else { return Ok(None) };
+            let Some(text) = text_at(resources, &project, commit, &path) else { return Ok(None) };
             let found = pieces(&lines_of(&text, lines));
             // A long line is cut into several pieces.
             let is_it = |text: &String| sha256_hex(text) == hash;
@@ -79,23 +81,20 @@ impl Engine {
             Ok(own.or_else(|| Some(texts.join("\n")).filter(|text| !text.is_empty())))
         })
         .await
-    }
+}
 
-    /// A piece of the text of an item, made anew from the ledger.
-    async fn reread_text(&self, chunk: &ChunkRef) -> Result<Option<String>> {
-        let id: NodeId = chunk
-            .document
-            .parse()
-            .map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
-        let (project, thread) = match &id {
-            NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.short()),
-            NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),
-            _ => return Err(not_found("document", &chunk.document)),
-        };
-        let documents = self.documents_of(vec![(project, thread)]).await?;
-        let document = documents.into_iter().flat_map(|of| of.documents).find(|of| of.id == chunk.document);
-        let text = document.map(|document| document.text());
-        let index = chunk.index;
-        Ok(text.and_then(|text| pieces(&text).into_iter().find(|piece| piece.index == index).map(|piece| piece.text)))
-    }
+/// A piece of the text of an item, made anew from the ledger.
+async fn reread_text(resources: &Resources, chunk: &ChunkRef) -> Result<Option<String>> {
+    let id: NodeId =
+        chunk.document.parse().map_err(|error: backstory_model::id::InvalidId| Error::invalid(error.to_string()))?;
+    let (project, thread) = match &id {
+        NodeId::Thread(thread) | NodeId::Discussion { thread, .. } => (thread.project.clone(), thread.short()),
+        NodeId::Commit { project, sha } => (project.clone(), format!("@{sha}")),
+        _ => return Err(not_found("document", &chunk.document)),
+    };
+    let documents = documents_of(resources, vec![(project, thread)]).await?;
+    let document = documents.into_iter().flat_map(|of| of.documents).find(|of| of.id == chunk.document);
+    let text = document.map(|document| document.text());
+    let index = chunk.index;
+    Ok(text.and_then(|text| pieces(&text).into_iter().find(|piece| piece.index == index).map(|piece| piece.text)))
 }

@@ -19,7 +19,7 @@ use super::{
     items::sources_of,
     told,
 };
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Passages of one document.
 const PER_DOCUMENT: usize = 2;
@@ -28,60 +28,58 @@ const SECOND: f32 = 0.6;
 /// Longest beginning of the words that answer by which their passage is found, in characters.
 const HINT: usize = 60;
 
-impl Engine {
-    /// The passages, in the order in which they are given room: the better tenth first, then what governs.
-    pub(super) fn retrieved(&self, evidence: &Evidence, files: &mut Files<'_>) -> Result<Vec<Chunk>> {
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for found in &evidence.found {
-            let head = files.head(&found.document.facts.project);
-            let Some((pieces, commit)) = pieces_of(found, files, head) else { continue };
-            for (worth, piece) in best_of(&pieces, found, evidence) {
-                chunks.push(self.chunk(found, piece, commit, found.relevance * worth));
-            }
+/// The passages, in the order in which they are given room: the better tenth first, then what governs.
+pub(super) fn retrieved(resources: &Resources, evidence: &Evidence, files: &mut Files<'_>) -> Result<Vec<Chunk>> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for found in &evidence.found {
+        let head = files.head(&found.document.facts.project);
+        let Some((pieces, commit)) = pieces_of(found, files, head) else { continue };
+        for (worth, piece) in best_of(&pieces, found, evidence) {
+            chunks.push(chunk(resources, found, piece, commit, found.relevance * worth));
         }
-        let mut chunks = apart(chunks);
-        chunks.sort_by(|a, b| {
-            let tenth = score_bucket(b.score).cmp(&score_bucket(a.score));
-            tenth.then_with(|| (a.document_type, &a.chunk_id).cmp(&(b.document_type, &b.chunk_id)))
-        });
-        chunks.truncate(MAX_CHUNKS);
-        Ok(chunks)
     }
+    let mut chunks = apart(chunks);
+    chunks.sort_by(|a, b| {
+        let tenth = score_bucket(b.score).cmp(&score_bucket(a.score));
+        tenth.then_with(|| (a.document_type, &a.chunk_id).cmp(&(b.document_type, &b.chunk_id)))
+    });
+    chunks.truncate(MAX_CHUNKS);
+    Ok(chunks)
+}
 
-    fn chunk(&self, found: &Found, piece: &Piece, commit: Option<Sha>, score: f32) -> Chunk {
-        let document = &found.document;
-        let commit = match document.id.parse::<NodeId>() {
-            Ok(NodeId::Commit { sha, .. }) => Some(sha),
-            _ => commit.map(|commit| commit.to_string()),
-        };
-        let reference = ChunkRef {
-            document: document.id.clone(),
-            repository: document.facts.project.to_string(),
-            commit,
-            path: document.path.clone(),
-            lines: piece.lines,
-            index: piece.index,
-            text_hash: sha256_hex(&piece.text),
-        };
-        Chunk {
-            chunk_id: reference.chunk_id(),
-            document_type: found.document_type,
-            document: reference.document,
-            title: document.title.clone(),
-            repository: reference.repository,
-            commit: reference.commit,
-            // The path and the commit say where it is, for ever.
-            url: Some(document.url.clone()).filter(|url| !url.is_empty() && document.path.is_none()),
-            path: reference.path,
-            lines: reference.lines,
-            index: reference.index,
-            score: told(score),
-            embedding_model: found.by_meaning.then(|| self.embedder().model().to_owned()),
-            confidential: document.facts.confidential,
-            content_hash: document.content_hash.clone(),
-            sources: sources_of(found),
-            text: piece.text.clone(),
-        }
+fn chunk(resources: &Resources, found: &Found, piece: &Piece, commit: Option<Sha>, score: f32) -> Chunk {
+    let document = &found.document;
+    let commit = match document.id.parse::<NodeId>() {
+        Ok(NodeId::Commit { sha, .. }) => Some(sha),
+        _ => commit.map(|commit| commit.to_string()),
+    };
+    let reference = ChunkRef {
+        document: document.id.clone(),
+        repository: document.facts.project.to_string(),
+        commit,
+        path: document.path.clone(),
+        lines: piece.lines,
+        index: piece.index,
+        text_hash: sha256_hex(&piece.text),
+    };
+    Chunk {
+        chunk_id: reference.chunk_id(),
+        document_type: found.document_type,
+        document: reference.document,
+        title: document.title.clone(),
+        repository: reference.repository,
+        commit: reference.commit,
+        // The path and the commit say where it is, for ever.
+        url: Some(document.url.clone()).filter(|url| !url.is_empty() && document.path.is_none()),
+        path: reference.path,
+        lines: reference.lines,
+        index: reference.index,
+        score: told(score),
+        embedding_model: found.by_meaning.then(|| resources.embedder().model().to_owned()),
+        confidential: document.facts.confidential,
+        content_hash: document.content_hash.clone(),
+        sources: sources_of(found),
+        text: piece.text.clone(),
     }
 }
 

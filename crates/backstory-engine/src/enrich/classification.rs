@@ -14,7 +14,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{cut, fenced, hundredths, object};
-use crate::{Engine, ask::support::has_invented_terms, error::Result, llm::Prompt};
+use crate::{
+    ask::support::has_invented_terms,
+    error::Result,
+    llm::Prompt,
+    repository::{clean_text, commit_record, open_objects},
+    resources::Resources,
+};
 
 /// Version of the prompt below, and of what it is filled with.
 pub(super) const PROMPT: u32 = 1;
@@ -117,62 +123,58 @@ impl CommitInput {
     }
 }
 
-impl Engine {
-    /// What a model is given of a commit, secrets replaced; `None` if there is no such commit.
-    pub(super) fn commit_input(&self, project: &str, sha: &str) -> Result<Option<CommitInput>> {
-        let Some(record) = self.commit_record(project, sha)? else { return Ok(None) };
-        let commit = &record.commit;
-        let mut text =
-            format!("Message:\n{}\n\nFiles, lines added and removed:\n", cut(commit.message.trim(), MAX_MESSAGE));
-        for change in commit.changes.iter().take(MAX_FILES) {
-            let lines = change.lines.map_or("binary".to_owned(), |of| format!("+{} -{}", of.insertions, of.deletions));
-            let _ = writeln!(text, "{} {lines}", change.path.as_str());
-        }
-        if commit.changes.len() > MAX_FILES {
-            let _ = writeln!(text, "and {} more", commit.changes.len() - MAX_FILES);
-        }
-        let diff = self.trimmed_diff(project, commit)?;
-        if !diff.is_empty() {
-            let _ = write!(text, "\nDiff, cut:\n{diff}");
-        }
-        Ok(Some(CommitInput { text: fenced(&self.redactor().redact(&text).0) }))
+/// What a model is given of a commit, secrets replaced; `None` if there is no such commit.
+pub(super) fn commit_input(resources: &Resources, project: &str, sha: &str) -> Result<Option<CommitInput>> {
+    let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
+    let commit = &record.commit;
+    let mut text =
+        format!("Message:\n{}\n\nFiles, lines added and removed:\n", cut(commit.message.trim(), MAX_MESSAGE));
+    for change in commit.changes.iter().take(MAX_FILES) {
+        let lines = change.lines.map_or("binary".to_owned(), |of| format!("+{} -{}", of.insertions, of.deletions));
+        let _ = writeln!(text, "{} {lines}", change.path.as_str());
     }
+    if commit.changes.len() > MAX_FILES {
+        let _ = writeln!(text, "and {} more", commit.changes.len() - MAX_FILES);
+    }
+    let diff = trimmed_diff(resources, project, commit)?;
+    if !diff.is_empty() {
+        let _ = write!(text, "\nDiff, cut:\n{diff}");
+    }
+    Ok(Some(CommitInput { text: fenced(&resources.redactor().redact(&text).0) }))
+}
 
-    /// The first lines that a commit changes in each of its first files, generated ones left out.
-    fn trimmed_diff(&self, project: &str, commit: &Commit) -> Result<String> {
-        let comparable = |change: &&FileChange| {
-            !change.is_submodule()
-                && !change.is_symlink()
-                && change.lines.is_some()
-                && !is_generated(change.path.as_str())
+/// The first lines that a commit changes in each of its first files, generated ones left out.
+fn trimmed_diff(resources: &Resources, project: &str, commit: &Commit) -> Result<String> {
+    let comparable = |change: &&FileChange| {
+        !change.is_submodule() && !change.is_symlink() && change.lines.is_some() && !is_generated(change.path.as_str())
+    };
+    let files: Vec<&FileChange> = commit.changes.iter().filter(comparable).take(MAX_COMPARED).collect();
+    let share = MAX_DIFF / files.len().max(1);
+    let options = TextDiffOptions { context: 1, max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
+    let mut text = String::new();
+    for change in files {
+        let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
+        // A blob that is missing is told by 'check'; here its diff is left out.
+        let diff =
+            open_objects(resources, project)?.text_diff(old, new, options, &|bytes| clean_text(resources, bytes));
+        let Ok(FileDiff::Text { hunks, .. }) = diff else {
+            continue;
         };
-        let files: Vec<&FileChange> = commit.changes.iter().filter(comparable).take(MAX_COMPARED).collect();
-        let share = MAX_DIFF / files.len().max(1);
-        let options = TextDiffOptions { context: 1, max_bytes: MAX_BYTES, ..TextDiffOptions::default() };
-        let mut text = String::new();
-        for change in files {
-            let (old, new) = (change.old.map(|old| old.id), change.new.map(|new| new.id));
-            // A blob that is missing is told by 'check'; here its diff is left out.
-            let diff = self.objects(project)?.text_diff(old, new, options, &|bytes| self.clean_text(bytes));
-            let Ok(FileDiff::Text { hunks, .. }) = diff else {
-                continue;
+        let mut own = format!("--- {}\n", change.path.as_str());
+        for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
+            let sign = match line.kind {
+                LineKind::Context => ' ',
+                LineKind::Added => '+',
+                LineKind::Removed => '-',
             };
-            let mut own = format!("--- {}\n", change.path.as_str());
-            for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-                let sign = match line.kind {
-                    LineKind::Context => ' ',
-                    LineKind::Added => '+',
-                    LineKind::Removed => '-',
-                };
-                let line = cut(line.text.trim_end(), MAX_LINE);
-                if own.len() + line.len() > share {
-                    own.push_str("…\n");
-                    break;
-                }
-                let _ = writeln!(own, "{sign}{line}");
+            let line = cut(line.text.trim_end(), MAX_LINE);
+            if own.len() + line.len() > share {
+                own.push_str("…\n");
+                break;
             }
-            text.push_str(&own);
+            let _ = writeln!(own, "{sign}{line}");
         }
-        Ok(text)
+        text.push_str(&own);
     }
+    Ok(text)
 }

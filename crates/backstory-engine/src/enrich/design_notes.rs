@@ -11,7 +11,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{cut, fenced, hundredths, object};
-use crate::{Engine, ask::document::CitedDocument, ask::support::share_in, error::Result, llm::Prompt};
+use crate::{
+    ask::{
+        document::{CitedDocument, documents_of_thread},
+        standing::decision_status,
+        support::share_in,
+    },
+    confidential::with_visibility_of_readers,
+    error::Result,
+    llm::Prompt,
+    resources::Resources,
+};
 
 /// Version of the prompt below, and of what it is filled with.
 pub(super) const PROMPT: u32 = 1;
@@ -121,20 +131,18 @@ impl ThreadInput {
     }
 }
 
-impl Engine {
-    /// What a model is given of an issue or merge request; `None` if it is gone or says too little.
-    pub(super) fn thread_input(&self, id: &ThreadId) -> Result<Option<ThreadInput>> {
-        let readers = self.with_visibility_of_readers(id)?;
-        let documents = readers.documents_of_thread(id)?;
-        let count: usize = documents.iter().map(|document| document.text.split_whitespace().count()).sum();
-        if count < MIN_WORDS {
-            return Ok(None);
-        }
-        let mut passages: Vec<(NodeId, String)> = documents.iter().enumerate().filter_map(passage).collect();
-        leave_middle_out(&mut passages);
-        let standing = readers.decision_status(&NodeId::from(id.clone()))?.map(|standing| standing.text);
-        Ok(Some(ThreadInput { passages, standing }))
+/// What a model is given of an issue or merge request; `None` if it is gone or says too little.
+pub(super) fn thread_input(resources: &Resources, id: &ThreadId) -> Result<Option<ThreadInput>> {
+    let readers = with_visibility_of_readers(resources, id)?;
+    let documents = documents_of_thread(&readers, id)?;
+    let count: usize = documents.iter().map(|document| document.text.split_whitespace().count()).sum();
+    if count < MIN_WORDS {
+        return Ok(None);
     }
+    let mut passages: Vec<(NodeId, String)> = documents.iter().enumerate().filter_map(passage).collect();
+    leave_middle_out(&mut passages);
+    let standing = decision_status(&readers, &NodeId::from(id.clone()))?.map(|standing| standing.text);
+    Ok(Some(ThreadInput { passages, standing }))
 }
 
 /// The description always, notes if they say something.

@@ -10,10 +10,12 @@ use backstory_store::ledger::Written;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, error::Result};
+use super::design_notes::thread_input;
+use crate::{error::Result, repository::commit_record, resources::Resources};
 
 /// The type of a commit as a language model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitClassification {
     /// The type.
     #[serde(flatten)]
@@ -26,6 +28,7 @@ pub struct CommitClassification {
 
 /// Design notes of an issue or merge request that a language model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadNotes {
     /// The issue or merge request.
     pub about: ThreadId,
@@ -39,53 +42,53 @@ pub struct ThreadNotes {
     pub outdated: bool,
 }
 
-impl Engine {
-    /// The type of a commit as a language model saw it; `None` if none was asked, or could say.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn classification_by_model(&self, commit: &NodeId) -> Result<Option<CommitClassification>> {
-        let subject = commit.to_string();
-        let kept = self.with_ledger(move |ledger| ledger.written(GeneratedKind::Classification.as_str(), &subject));
-        let Some(written) = kept.await? else { return Ok(None) };
-        let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
-        Ok(Some(CommitClassification { found, model: provenance(&written), written_at: written.written_at }))
-    }
+/// The type of a commit as a language model saw it; `None` if none was asked, or could say.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn classification_by_model(
+    resources: &Resources,
+    commit: &NodeId,
+) -> Result<Option<CommitClassification>> {
+    let subject = commit.to_string();
+    let kept = resources.with_ledger(move |ledger| ledger.written(GeneratedKind::Classification.as_str(), &subject));
+    let Some(written) = kept.await? else { return Ok(None) };
+    let Some(Outcome::Classification(found)) = outcome(&written) else { return Ok(None) };
+    Ok(Some(CommitClassification { found, model: provenance(&written), written_at: written.written_at }))
+}
 
-    /// The design notes that a language model wrote of an issue or merge request; `None` if it wrote none.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn notes_by_model(&self, id: ThreadId) -> Result<Option<ThreadNotes>> {
-        let engine = self.clone();
-        self.blocking(move || engine.notes_now(&id)).await
-    }
+/// The design notes that a language model wrote of an issue or merge request; `None` if it wrote none.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn notes_by_model(resources: &Resources, id: ThreadId) -> Result<Option<ThreadNotes>> {
+    resources.blocking(move |resources| generated_notes(resources, &id)).await
+}
 
-    pub(crate) fn notes_now(&self, id: &ThreadId) -> Result<Option<ThreadNotes>> {
-        let kept = self.ledger().written(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
-        let Some(written) = kept else { return Ok(None) };
-        match outcome(&written) {
-            Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
-                about: id.clone(),
-                notes,
-                model: provenance(&written),
-                written_at: written.written_at,
-                outdated: !self.is_current(&written, &id.clone().into())?,
-            })),
-            _ => Ok(None),
+pub(crate) fn generated_notes(resources: &Resources, id: &ThreadId) -> Result<Option<ThreadNotes>> {
+    let kept = resources.ledger().written(GeneratedKind::DesignNotes.as_str(), &id.to_string())?;
+    let Some(written) = kept else { return Ok(None) };
+    match outcome(&written) {
+        Some(Outcome::DesignNotes(notes)) if !notes.is_empty() => Ok(Some(ThreadNotes {
+            about: id.clone(),
+            notes,
+            model: provenance(&written),
+            written_at: written.written_at,
+            outdated: !is_current(resources, &written, &id.clone().into())?,
+        })),
+        _ => Ok(None),
+    }
+}
+
+/// Whether what was written is about the item as it is now. A commit never changes.
+pub(super) fn is_current(resources: &Resources, written: &Written, about: &NodeId) -> Result<bool> {
+    match about {
+        NodeId::Thread(id) => {
+            let input = thread_input(resources, id)?;
+            Ok(input.is_some_and(|input| sha256(input.prompt().user.as_bytes()) == written.input))
         }
-    }
-
-    /// Whether what was written is about the item as it is now. A commit never changes.
-    pub(super) fn is_current(&self, written: &Written, about: &NodeId) -> Result<bool> {
-        match about {
-            NodeId::Thread(id) => {
-                let input = self.thread_input(id)?;
-                Ok(input.is_some_and(|input| sha256(input.prompt().user.as_bytes()) == written.input))
-            }
-            NodeId::Commit { project, sha } => Ok(self.commit_record(project, sha)?.is_some()),
-            _ => Ok(false),
-        }
+        NodeId::Commit { project, sha } => Ok(commit_record(resources, project, sha)?.is_some()),
+        _ => Ok(false),
     }
 }
 

@@ -12,8 +12,8 @@ use backstory_model::{
 use backstory_store::ledger::Written;
 use jiff::Timestamp;
 
-use super::prompt_version;
-use crate::{Engine, error::Result};
+use super::{design_notes::thread_input, prompt_version};
+use crate::{error::Result, links::material::each_item, resources::Resources};
 
 /// Most items of a kind of a project that are looked at.
 const MAX_ITEMS: usize = 1_000_000;
@@ -27,81 +27,83 @@ pub(super) struct Pending {
     at: Timestamp,
 }
 
-impl Engine {
-    /// What this model has not written about as it is now, the newest first.
-    pub(super) fn pending(
-        &self,
-        projects: &BTreeSet<String>,
-        what: Option<GeneratedKind>,
-        model: &str,
-    ) -> Result<Vec<Pending>> {
-        let mut pending = Vec::new();
-        for kind in GeneratedKind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind)) {
-            let mut known: HashMap<String, [u8; 32]> = HashMap::new();
-            self.for_each_generated(kind, |written| {
-                if written.model == model && written.prompt == prompt_version(kind) {
-                    known.insert(written.subject, written.input);
-                }
-            })?;
-            for project in projects {
-                match kind {
-                    GeneratedKind::Classification => self.pending_commits(project, &known, &mut pending)?,
-                    GeneratedKind::DesignNotes => self.pending_threads(project, &known, &mut pending)?,
-                }
+/// What this model has not written about as it is now, the newest first.
+pub(super) fn list_pending(
+    resources: &Resources,
+    projects: &BTreeSet<String>,
+    what: Option<GeneratedKind>,
+    model: &str,
+) -> Result<Vec<Pending>> {
+    let mut pending = Vec::new();
+    for kind in GeneratedKind::ALL.into_iter().filter(|kind| what.is_none_or(|what| what == *kind)) {
+        let mut known: HashMap<String, [u8; 32]> = HashMap::new();
+        for_each_generated(resources, kind, |written| {
+            if written.model == model && written.prompt == prompt_version(kind) {
+                known.insert(written.subject, written.input);
+            }
+        })?;
+        for project in projects {
+            match kind {
+                GeneratedKind::Classification => pending_commits(resources, project, &known, &mut pending)?,
+                GeneratedKind::DesignNotes => pending_threads(resources, project, &known, &mut pending)?,
             }
         }
-        pending.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.about.cmp(&b.about)));
-        Ok(pending)
     }
+    pending.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.about.cmp(&b.about)));
+    Ok(pending)
+}
 
-    /// A commit never changes, so one that was written about stays so. A merge does what the commits it brought do.
-    fn pending_commits(
-        &self,
-        project: &str,
-        known: &HashMap<String, [u8; 32]>,
-        pending: &mut Vec<Pending>,
-    ) -> Result<()> {
-        self.each_item(project, ItemKind::Commit, MAX_ITEMS, |item| {
-            let Item::Repository(of) = item else { return };
-            let Record::Commit(record) = of.record else { return };
-            let about = NodeId::commit(project, &record.commit.sha.to_string());
-            if !record.commit.is_merge() && !record.rewritten && !known.contains_key(&about.to_string()) {
-                pending.push(Pending { kind: GeneratedKind::Classification, about, at: record.commit.committer.at });
-            }
-        })
+/// A commit never changes, so one that was written about stays so. A merge does what the commits it brought do.
+fn pending_commits(
+    resources: &Resources,
+    project: &str,
+    known: &HashMap<String, [u8; 32]>,
+    pending: &mut Vec<Pending>,
+) -> Result<()> {
+    each_item(resources, project, ItemKind::Commit, MAX_ITEMS, |item| {
+        let Item::Repository(of) = item else { return };
+        let Record::Commit(record) = of.record else { return };
+        let about = NodeId::commit(project, &record.commit.sha.to_string());
+        if !record.commit.is_merge() && !record.rewritten && !known.contains_key(&about.to_string()) {
+            pending.push(Pending { kind: GeneratedKind::Classification, about, at: record.commit.committer.at });
+        }
+    })
+}
+
+fn pending_threads(
+    resources: &Resources,
+    project: &str,
+    known: &HashMap<String, [u8; 32]>,
+    pending: &mut Vec<Pending>,
+) -> Result<()> {
+    let mut threads = Vec::new();
+    for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+        each_item(resources, project, kind, MAX_ITEMS, |item| match item {
+            Item::Issue(issue) => threads.push((issue.id, issue.thread.updated_at)),
+            Item::MergeRequest(mr) => threads.push((mr.id, mr.thread.updated_at)),
+            _ => {}
+        })?;
     }
-
-    fn pending_threads(
-        &self,
-        project: &str,
-        known: &HashMap<String, [u8; 32]>,
-        pending: &mut Vec<Pending>,
-    ) -> Result<()> {
-        let mut threads = Vec::new();
-        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
-            self.each_item(project, kind, MAX_ITEMS, |item| match item {
-                Item::Issue(issue) => threads.push((issue.id, issue.thread.updated_at)),
-                Item::MergeRequest(mr) => threads.push((mr.id, mr.thread.updated_at)),
-                _ => {}
-            })?;
+    for (id, at) in threads {
+        let Some(input) = thread_input(resources, &id)? else { continue };
+        if known.get(&id.to_string()) != Some(&sha256(input.prompt().user.as_bytes())) {
+            pending.push(Pending { kind: GeneratedKind::DesignNotes, about: id.into(), at });
         }
-        for (id, at) in threads {
-            let Some(input) = self.thread_input(&id)? else { continue };
-            if known.get(&id.to_string()) != Some(&sha256(input.prompt().user.as_bytes())) {
-                pending.push(Pending { kind: GeneratedKind::DesignNotes, about: id.into(), at });
-            }
-        }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Everything of a kind that was written, in the order of what it is about.
-    pub(super) fn for_each_generated(&self, kind: GeneratedKind, mut take: impl FnMut(Written)) -> Result<()> {
-        let mut after = String::new();
-        loop {
-            let rows = self.ledger().list_generated(kind.as_str(), &after, BATCH)?;
-            let Some(last) = rows.last() else { return Ok(()) };
-            after.clone_from(&last.subject);
-            rows.into_iter().for_each(&mut take);
-        }
+/// Everything of a kind that was written, in the order of what it is about.
+pub(super) fn for_each_generated(
+    resources: &Resources,
+    kind: GeneratedKind,
+    mut take: impl FnMut(Written),
+) -> Result<()> {
+    let mut after = String::new();
+    loop {
+        let rows = resources.ledger().list_generated(kind.as_str(), &after, BATCH)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after.clone_from(&last.subject);
+        rows.into_iter().for_each(&mut take);
     }
 }

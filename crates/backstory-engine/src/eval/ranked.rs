@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use backstory_model::{filter::Filter, id::NodeId, score::Profile};
 
 use crate::{
-    Engine,
     error::Result,
-    search::{Hit, MAX_LIMIT, Mode, SearchRequest},
+    resources::Resources,
+    search::{Hit, MAX_LIMIT, Mode, SearchRequest, search_documents},
 };
 
 /// A result: what was found, with all that it stands for.
@@ -20,35 +20,27 @@ pub(super) struct Found {
     pub(super) nodes: Vec<NodeId>,
 }
 
-impl Engine {
-    /// What search finds, best first, at most `depth`: stories, each with all that belongs to it.
-    pub(super) async fn ranked(
-        &self,
-        project: &str,
-        question: &str,
-        (mode, profile): (Mode, Option<Profile>),
-        depth: usize,
-        warnings: &mut BTreeSet<String>,
-    ) -> Result<Vec<Found>> {
-        let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-        let ranking = profile.map(Into::into);
-        let request = SearchRequest {
-            query: question.to_owned(),
-            filter,
-            mode,
-            limit: depth.min(MAX_LIMIT),
-            ranking,
-            rerank: true,
-        };
-        let response = self.search(request).await?;
-        warnings.extend(response.warnings);
-        let found = |hit: Hit| {
-            let whole = hit.document.facts.thread.to_string();
-            let own = [whole.as_str(), hit.document.id.as_str()].into_iter().filter_map(|id| id.parse().ok());
-            let nodes: BTreeSet<NodeId> = own.chain(hit.members.into_iter().map(|member| member.id)).collect();
-            let (id, score) = (hit.document.id.clone(), f64::from(hit.score));
-            Found { id, title: hit.document.title, score, nodes: nodes.into_iter().collect() }
-        };
-        Ok(response.hits.into_iter().map(found).collect())
-    }
+/// What search finds, best first, at most `depth`: stories, each with all that belongs to it.
+pub(super) async fn retrieve_by_search(
+    resources: &Resources,
+    project: &str,
+    question: &str,
+    (mode, profile): (Mode, Option<Profile>),
+    depth: usize,
+    warnings: &mut BTreeSet<String>,
+) -> Result<Vec<Found>> {
+    let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+    let ranking = profile.map(Into::into);
+    let request =
+        SearchRequest { query: question.to_owned(), filter, mode, limit: depth.min(MAX_LIMIT), ranking, rerank: true };
+    let response = search_documents(resources, request).await?;
+    warnings.extend(response.warnings);
+    let found = |hit: Hit| {
+        let whole = hit.document.facts.thread.to_string();
+        let own = [whole.as_str(), hit.document.id.as_str()].into_iter().filter_map(|id| id.parse().ok());
+        let nodes: BTreeSet<NodeId> = own.chain(hit.members.into_iter().map(|member| member.id)).collect();
+        let (id, score) = (hit.document.id.clone(), f64::from(hit.score));
+        Found { id, title: hit.document.title, score, nodes: nodes.into_iter().collect() }
+    };
+    Ok(response.hits.into_iter().map(found).collect())
 }

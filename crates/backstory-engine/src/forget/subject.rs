@@ -13,8 +13,10 @@ use backstory_store::{
 use serde_json::Value;
 
 use crate::{
-    Engine,
     error::{Error, Result},
+    project::thread_documents,
+    records::parse_item,
+    resources::Resources,
 };
 
 /// Characters of a piece of text that is looked for afterwards; one that is a syllable or a word counts as
@@ -72,111 +74,109 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
     }
 }
 
-impl Engine {
-    /// The texts of something, as far as nothing else has them, and the people whom nothing else names.
-    pub(super) fn texts_of(&self, subject: &Subject) -> Result<TextProbes> {
-        let mut windows = Vec::new();
-        self.each_of(subject, |item| {
-            if let Some(json) = json_of(item) {
-                windows_of(&json, &mut windows);
-            }
-        })?;
-        let candidates = spread(windows, CANDIDATES);
-        let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
-        self.each_stored(|item| {
-            if !is_of(item, subject) {
-                found.look(
-                    || format!("{}{}", item.project, shown_key(item)),
-                    item.payload.as_deref().unwrap_or_default(),
-                );
-            }
-        })?;
-        self.each_file(subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
-        let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
-        Ok(TextProbes {
-            pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
-            shared: found.items.into_iter().take(NAMED).collect(),
-            people: self.people_referenced_only_by(|item| is_of(item, subject))?,
-        })
-    }
-
-    /// Keys of the profiles of those whom some items name and no others do.
-    pub(crate) fn people_referenced_only_by(&self, is_gone: impl Fn(&StoredItem) -> bool) -> Result<Vec<String>> {
-        let mut people: BTreeMap<String, String> = BTreeMap::new();
-        for item in self.ledger().items_of_kind(ItemKind::Person)? {
-            if let Ok(Item::Person(person)) = self.parse(&item) {
-                people.insert(person.username, item.key);
-            }
+/// The texts of something, as far as nothing else has them, and the people whom nothing else names.
+pub(super) fn texts_of(resources: &Resources, subject: &Subject) -> Result<TextProbes> {
+    let mut windows = Vec::new();
+    each_of(resources, subject, |item| {
+        if let Some(json) = json_of(item) {
+            windows_of(&json, &mut windows);
         }
-        let mut named: BTreeSet<String> = BTreeSet::new();
-        self.each_stored(|item| {
-            if item.kind != ItemKind::Person && is_gone(item) {
-                each_string(&json_of(item).unwrap_or_default(), &mut |text| {
-                    if people.contains_key(text) {
-                        named.insert(text.to_owned());
-                    }
-                });
-            }
-        })?;
-        let named: Vec<String> = named.into_iter().collect();
-        let quoted: Vec<String> = named.iter().map(|username| format!("\"{username}\"")).collect();
-        let (pieces, mut kept) = (prepare_probes(&quoted)?, BTreeSet::new());
-        self.each_stored(|item| {
-            if item.kind == ItemKind::Person || is_gone(item) {
-                return;
-            }
-            let found = pieces.within(item.payload.as_deref().unwrap_or_default());
-            // Only a whole string is a name.
-            if found.iter().any(|place| !kept.contains(named[*place].as_str())) {
-                let known = |text: &str| named.binary_search_by(|name| name.as_str().cmp(text)).ok();
-                each_string(&json_of(item).unwrap_or_default(), &mut |text| {
-                    kept.extend(known(text).map(|place| named[place].as_str()));
-                });
-            }
-        })?;
-        let only = named.iter().filter(|username| !kept.contains(username.as_str()));
-        Ok(only.filter_map(|username| people.remove(username)).collect())
-    }
+    })?;
+    let candidates = spread(windows, CANDIDATES);
+    let mut found = Found { pieces: prepare_probes(&candidates)?, ..Found::default() };
+    each_stored(resources, |item| {
+        if !is_of(item, subject) {
+            found.look(|| format!("{}{}", item.project, shown_key(item)), item.payload.as_deref().unwrap_or_default());
+        }
+    })?;
+    each_file(resources, subject, |id, text| found.look(|| id.to_owned(), text.as_bytes()))?;
+    let only_here = candidates.into_iter().enumerate().filter(|(place, _)| !found.elsewhere.contains(place));
+    Ok(TextProbes {
+        pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
+        shared: found.items.into_iter().take(NAMED).collect(),
+        people: people_referenced_only_by(resources, |item| is_of(item, subject))?,
+    })
+}
 
-    /// Shows every object that there is of something.
-    fn each_of(&self, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
-        match subject {
-            Subject::Thread(id) => self.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
-            Subject::Project(project) => self.each_stored(|item| {
-                if item.project == *project {
-                    show(item);
+/// Keys of the profiles of those whom some items name and no others do.
+pub(crate) fn people_referenced_only_by(
+    resources: &Resources,
+    is_gone: impl Fn(&StoredItem) -> bool,
+) -> Result<Vec<String>> {
+    let mut people: BTreeMap<String, String> = BTreeMap::new();
+    for item in resources.ledger().items_of_kind(ItemKind::Person)? {
+        if let Ok(Item::Person(person)) = parse_item(resources, &item) {
+            people.insert(person.username, item.key);
+        }
+    }
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    each_stored(resources, |item| {
+        if item.kind != ItemKind::Person && is_gone(item) {
+            each_string(&json_of(item).unwrap_or_default(), &mut |text| {
+                if people.contains_key(text) {
+                    named.insert(text.to_owned());
                 }
-            })?,
+            });
         }
-        Ok(())
-    }
+    })?;
+    let named: Vec<String> = named.into_iter().collect();
+    let quoted: Vec<String> = named.iter().map(|username| format!("\"{username}\"")).collect();
+    let (pieces, mut kept) = (prepare_probes(&quoted)?, BTreeSet::new());
+    each_stored(resources, |item| {
+        if item.kind == ItemKind::Person || is_gone(item) {
+            return;
+        }
+        let found = pieces.within(item.payload.as_deref().unwrap_or_default());
+        // Only a whole string is a name.
+        if found.iter().any(|place| !kept.contains(named[*place].as_str())) {
+            let known = |text: &str| named.binary_search_by(|name| name.as_str().cmp(text)).ok();
+            each_string(&json_of(item).unwrap_or_default(), &mut |text| {
+                kept.extend(known(text).map(|place| named[place].as_str()));
+            });
+        }
+    })?;
+    let only = named.iter().filter(|username| !kept.contains(username.as_str()));
+    Ok(only.filter_map(|username| people.remove(username)).collect())
+}
 
-    /// Shows every object that there is.
-    pub(crate) fn each_stored(&self, mut show: impl FnMut(&StoredItem)) -> Result<()> {
-        let mut seq = 0;
-        loop {
-            let items = self.ledger().changes_after(seq, BATCH)?;
-            let Some(last) = items.last() else { return Ok(()) };
-            seq = last.seq;
-            items.iter().filter(|item| item.payload.is_some()).for_each(&mut show);
-        }
+/// Shows every object that there is of something.
+fn each_of(resources: &Resources, subject: &Subject, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+    match subject {
+        Subject::Thread(id) => resources.ledger().thread(&id.project, &id.short())?.iter().for_each(show),
+        Subject::Project(project) => each_stored(resources, |item| {
+            if item.project == *project {
+                show(item);
+            }
+        })?,
     }
+    Ok(())
+}
 
-    /// Shows the texts of the files at the indexed heads, which the ledger has not.
-    fn each_file(&self, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
-        for entry in self.ledger().repositories()? {
-            if matches!(subject, Subject::Project(project) if *project == entry.project) {
-                continue;
-            }
-            for key in self.ledger().keys(&entry.project, ItemKind::File)? {
-                let Some(item) = self.ledger().item(&entry.project, ItemKind::File, &key)? else { continue };
-                for document in self.thread_documents(std::slice::from_ref(&item)) {
-                    show(&document.id, &document.text());
-                }
+/// Shows every object that there is.
+pub(crate) fn each_stored(resources: &Resources, mut show: impl FnMut(&StoredItem)) -> Result<()> {
+    let mut seq = 0;
+    loop {
+        let items = resources.ledger().changes_after(seq, BATCH)?;
+        let Some(last) = items.last() else { return Ok(()) };
+        seq = last.seq;
+        items.iter().filter(|item| item.payload.is_some()).for_each(&mut show);
+    }
+}
+
+/// Shows the texts of the files at the indexed heads, which the ledger has not.
+fn each_file(resources: &Resources, subject: &Subject, mut show: impl FnMut(&str, &str)) -> Result<()> {
+    for entry in resources.ledger().repositories()? {
+        if matches!(subject, Subject::Project(project) if *project == entry.project) {
+            continue;
+        }
+        for key in resources.ledger().keys(&entry.project, ItemKind::File)? {
+            let Some(item) = resources.ledger().item(&entry.project, ItemKind::File, &key)? else { continue };
+            for document in thread_documents(resources, std::slice::from_ref(&item)) {
+                show(&document.id, &document.text());
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Where else pieces are.

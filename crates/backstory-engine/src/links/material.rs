@@ -13,7 +13,9 @@ use backstory_model::{
 };
 use backstory_store::graph::Graph;
 
-use crate::{Engine, error::Result};
+use crate::{
+    error::Result, quarantine::parse_if_readable, read::parse_discussions, records::parse_item, resources::Resources,
+};
 
 /// Items that are read at once.
 const BATCH: usize = 1000;
@@ -68,191 +70,194 @@ struct MergeRequestCommits {
     carrier: HashMap<Sha, usize>,
 }
 
-impl Engine {
-    /// Reads what links of a project are found from; without issues there is nothing to find.
-    pub(super) async fn load_link_inputs(&self, graph: &Graph, project: &str) -> Result<LinkInputs> {
-        let (engine, graph, project) = (self.clone(), graph.clone(), project.to_owned());
-        let mut material = self.blocking(move || engine.link_texts(&graph, &project)).await?;
-        let own = material.issues.iter().map(|issue| issue.id.to_string());
-        let ids: Vec<String> = own.chain(material.changes.iter().map(|change| change.id.to_string())).collect();
-        let mut vectors = self.index().vectors_of(&ids).await?;
-        for issue in &mut material.issues {
-            issue.vectors = vectors.remove(&issue.id.to_string()).unwrap_or_default();
+/// Reads what links of a project are found from; without issues there is nothing to find.
+pub(super) async fn load_link_inputs(resources: &Resources, graph: &Graph, project: &str) -> Result<LinkInputs> {
+    let (graph, project) = (graph.clone(), project.to_owned());
+    let mut material = resources.blocking(move |resources| link_texts(resources, &graph, &project)).await?;
+    let own = material.issues.iter().map(|issue| issue.id.to_string());
+    let ids: Vec<String> = own.chain(material.changes.iter().map(|change| change.id.to_string())).collect();
+    let mut vectors = resources.index().vectors_of(&ids).await?;
+    for issue in &mut material.issues {
+        issue.vectors = vectors.remove(&issue.id.to_string()).unwrap_or_default();
+    }
+    for change in &mut material.changes {
+        change.vectors = vectors.remove(&change.id.to_string()).unwrap_or_default();
+    }
+    Ok(material)
+}
+
+fn link_texts(resources: &Resources, graph: &Graph, project: &str) -> Result<LinkInputs> {
+    let issues = link_issues(resources, project)?;
+    let (mut changes, mut stated, mut merged) = (vec![], StatedLinks::default(), HashMap::new());
+    if !issues.is_empty() {
+        let mut carried = link_requests(resources, project)?;
+        link_commits(resources, project, &mut carried)?;
+        stated = stated_pairs(resources, graph, project, &carried)?;
+        (changes, merged) = (carried.changes, carried.merged);
+    }
+    Ok(LinkInputs { issues, changes, stated, merged })
+}
+
+/// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
+pub(crate) fn each_item(
+    resources: &Resources,
+    project: &str,
+    kind: ItemKind,
+    most: usize,
+    mut take: impl FnMut(Item),
+) -> Result<()> {
+    let (mut after, mut read): (Option<String>, usize) = (None, 0);
+    while read < most {
+        let items = resources.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
+        let Some(last) = items.last() else { break };
+        after = Some(last.key.clone());
+        read += items.len();
+        items.iter().filter_map(|stored| parse_if_readable(resources, stored)).for_each(&mut take);
+    }
+    Ok(())
+}
+
+fn link_issues(resources: &Resources, project: &str) -> Result<Vec<Issue>> {
+    let mut issues = Vec::new();
+    each_item(resources, project, ItemKind::Issue, MAX_ISSUES * 2, |item| {
+        if let Item::Issue(issue) = item {
+            issues.push(issue);
         }
-        for change in &mut material.changes {
-            change.vectors = vectors.remove(&change.id.to_string()).unwrap_or_default();
+    })?;
+    let with_comments = |issue: backstory_model::entity::Issue| {
+        let items = resources.ledger().thread(project, &issue.id.short())?;
+        let backstory_model::entity::Issue { id, thread, .. } = issue;
+        let mut discussions = parse_discussions(resources, &items);
+        // A link of an open issue is shown to all, with what speaks for it.
+        discussions.retain(|discussion| thread.confidential || !discussion.confidential);
+        let comments = discussions.into_iter().flat_map(comments_of).collect();
+        Ok(Issue {
+            id,
+            title: thread.title,
+            text: thread.description,
+            created_at: thread.created_at,
+            closed_at: thread.closed_at,
+            comments,
+            vectors: vec![],
+        })
+    };
+    issues.into_iter().map(with_comments).collect()
+}
+
+fn link_requests(resources: &Resources, project: &str) -> Result<MergeRequestCommits> {
+    let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
+    each_item(resources, project, ItemKind::Merge, usize::MAX, |item| {
+        if let Item::Repository(of) = item
+            && let Record::Merge(merge) = of.record
+        {
+            brought.insert(merge.sha, merge.brought);
         }
-        Ok(material)
-    }
-
-    fn link_texts(&self, graph: &Graph, project: &str) -> Result<LinkInputs> {
-        let issues = self.link_issues(project)?;
-        let (mut changes, mut stated, mut merged) = (vec![], StatedLinks::default(), HashMap::new());
-        if !issues.is_empty() {
-            let mut carried = self.link_requests(project)?;
-            self.link_commits(project, &mut carried)?;
-            stated = self.stated(graph, project, &carried)?;
-            (changes, merged) = (carried.changes, carried.merged);
+    })?;
+    let mut carried = MergeRequestCommits::default();
+    each_item(resources, project, ItemKind::MergeRequest, MAX_CHANGES * 2, |item| {
+        if let Item::MergeRequest(mr) = item {
+            carried.add(mr, &brought);
         }
-        Ok(LinkInputs { issues, changes, stated, merged })
-    }
+    })?;
+    Ok(carried)
+}
 
-    /// Items of a kind of a project that can be read, in the order of their keys, at most `most`.
-    pub(crate) fn each_item(
-        &self,
-        project: &str,
-        kind: ItemKind,
-        most: usize,
-        mut take: impl FnMut(Item),
-    ) -> Result<()> {
-        let (mut after, mut read): (Option<String>, usize) = (None, 0);
-        while read < most {
-            let items = self.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
-            let Some(last) = items.last() else { break };
-            after = Some(last.key.clone());
-            read += items.len();
-            items.iter().filter_map(|stored| self.readable(stored)).for_each(&mut take);
-        }
-        Ok(())
-    }
-
-    fn link_issues(&self, project: &str) -> Result<Vec<Issue>> {
-        let mut issues = Vec::new();
-        self.each_item(project, ItemKind::Issue, MAX_ISSUES * 2, |item| {
-            if let Item::Issue(issue) = item {
-                issues.push(issue);
-            }
-        })?;
-        let with_comments = |issue: backstory_model::entity::Issue| {
-            let items = self.ledger().thread(project, &issue.id.short())?;
-            let backstory_model::entity::Issue { id, thread, .. } = issue;
-            let mut discussions = self.parse_discussions(&items);
-            // A link of an open issue is shown to all, with what speaks for it.
-            discussions.retain(|discussion| thread.confidential || !discussion.confidential);
-            let comments = discussions.into_iter().flat_map(comments_of).collect();
-            Ok(Issue {
-                id,
-                title: thread.title,
-                text: thread.description,
-                created_at: thread.created_at,
-                closed_at: thread.closed_at,
-                comments,
-                vectors: vec![],
-            })
-        };
-        issues.into_iter().map(with_comments).collect()
-    }
-
-    fn link_requests(&self, project: &str) -> Result<MergeRequestCommits> {
-        let mut brought: HashMap<Sha, Vec<Sha>> = HashMap::new();
-        self.each_item(project, ItemKind::Merge, usize::MAX, |item| {
-            if let Item::Repository(of) = item
-                && let Record::Merge(merge) = of.record
-            {
-                brought.insert(merge.sha, merge.brought);
-            }
-        })?;
-        let mut carried = MergeRequestCommits::default();
-        self.each_item(project, ItemKind::MergeRequest, MAX_CHANGES * 2, |item| {
-            if let Item::MergeRequest(mr) = item {
-                carried.add(mr, &brought);
-            }
-        })?;
-        Ok(carried)
-    }
-
-    /// Gives each merge request what its commits say and touch; a commit that none carried is a change of its own.
-    fn link_commits(&self, project: &str, carried: &mut MergeRequestCommits) -> Result<()> {
-        let usernames = self.usernames()?;
-        let mut messages: HashMap<usize, BTreeSet<String>> = HashMap::new();
-        let mut own = Vec::new();
-        self.each_item(project, ItemKind::Commit, usize::MAX, |item| {
-            let Item::Repository(of) = item else { return };
-            let Record::Commit(record) = of.record else { return };
-            match carried.carrier.get(&record.commit.sha) {
-                Some(at) => {
-                    let change = &mut carried.changes[*at];
-                    change.touched.extend(record.commit.identifiers.iter().map(|found| found.name.clone()));
-                    // The message of a merge repeats the request.
-                    if !record.commit.is_merge() {
-                        messages.entry(*at).or_default().insert(record.commit.message);
-                    }
-                }
-                None if record.commit.is_merge() || record.rewritten || own.len() >= MAX_CHANGES => {}
-                None => own.push(commit_change(project, *record, &usernames)),
-            }
-        })?;
-        for (at, messages) in messages {
-            let change = &mut carried.changes[at];
-            let mut room = MAX_MESSAGES;
-            for message in messages.iter().take_while(|message| {
-                let fits = message.len() <= room;
-                room = room.saturating_sub(message.len());
-                fits
-            }) {
-                change.text.push('\n');
-                change.text.push_str(message);
-            }
-        }
-        carried.changes.extend(own);
-        Ok(())
-    }
-
-    /// User names by the keys of who made commits.
-    fn usernames(&self) -> Result<BTreeMap<String, String>> {
-        let mut usernames = BTreeMap::new();
-        for stored in self.ledger().items_of_kind(ItemKind::Identity)? {
-            if let Ok(Item::Identity(identity)) = self.parse(&stored)
-                && let Some(person) = identity.same_as
-            {
-                usernames.insert(identity.key, person);
-            }
-        }
-        Ok(usernames)
-    }
-
-    /// The issues that a project has.
-    fn issue_ids(&self, project: &str) -> Result<HashSet<ThreadId>> {
-        let keys = self.ledger().keys(project, ItemKind::Issue)?;
-        let iids = keys.iter().filter_map(|key| key.strip_prefix('#')?.parse().ok());
-        Ok(iids.map(|iid| ThreadId::issue(project, iid)).collect())
-    }
-
-    /// The links that items state between changes and issues that exist, in whatever way.
-    fn stated(&self, graph: &Graph, project: &str, carried: &MergeRequestCommits) -> Result<StatedLinks> {
-        let whole = |node: NodeId| match node {
-            NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => NodeId::Thread(thread),
-            NodeId::Commit { project: of, sha } => {
-                let carrier = sha.parse().ok().and_then(|sha: Sha| carried.carrier.get(&sha));
-                match carrier.filter(|_| of == project) {
-                    Some(at) => carried.changes[*at].id.clone(),
-                    None => NodeId::Commit { project: of, sha },
+/// Gives each merge request what its commits say and touch; a commit that none carried is a change of its own.
+fn link_commits(resources: &Resources, project: &str, carried: &mut MergeRequestCommits) -> Result<()> {
+    let usernames = usernames(resources)?;
+    let mut messages: HashMap<usize, BTreeSet<String>> = HashMap::new();
+    let mut own = Vec::new();
+    each_item(resources, project, ItemKind::Commit, usize::MAX, |item| {
+        let Item::Repository(of) = item else { return };
+        let Record::Commit(record) = of.record else { return };
+        match carried.carrier.get(&record.commit.sha) {
+            Some(at) => {
+                let change = &mut carried.changes[*at];
+                change.touched.extend(record.commit.identifiers.iter().map(|found| found.name.clone()));
+                // The message of a merge repeats the request.
+                if !record.commit.is_merge() {
+                    messages.entry(*at).or_default().insert(record.commit.message);
                 }
             }
-            other => other,
-        };
-        let own = self.issue_ids(project)?;
-        let mut stated = StatedLinks::default();
-        for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
-            for (from, to) in graph.stated(edge)? {
-                let (from, to) = (whole(from), whole(to));
-                let (change, issue) = if is_change(&from) { (from, to) } else { (to, from) };
-                let NodeId::Thread(issue) = issue else { continue };
-                if !is_change(&change) || issue.kind != ThreadKind::Issue {
-                    continue;
-                }
-                // A number that is only mentioned may be that of something else.
-                if !own.contains(&issue) && (issue.project == project || !graph.exists(&issue.clone().into())?) {
-                    continue;
-                }
-                if matches!(edge, Edge::Closes | Edge::Fixes) {
-                    stated.closes.entry(change.clone()).or_default().insert(issue.clone());
-                }
-                stated.linked.entry(change).or_default().insert(issue);
+            None if record.commit.is_merge() || record.rewritten || own.len() >= MAX_CHANGES => {}
+            None => own.push(commit_change(project, *record, &usernames)),
+        }
+    })?;
+    for (at, messages) in messages {
+        let change = &mut carried.changes[at];
+        let mut room = MAX_MESSAGES;
+        for message in messages.iter().take_while(|message| {
+            let fits = message.len() <= room;
+            room = room.saturating_sub(message.len());
+            fits
+        }) {
+            change.text.push('\n');
+            change.text.push_str(message);
+        }
+    }
+    carried.changes.extend(own);
+    Ok(())
+}
+
+/// User names by the keys of who made commits.
+fn usernames(resources: &Resources) -> Result<BTreeMap<String, String>> {
+    let mut usernames = BTreeMap::new();
+    for stored in resources.ledger().items_of_kind(ItemKind::Identity)? {
+        if let Ok(Item::Identity(identity)) = parse_item(resources, &stored)
+            && let Some(person) = identity.same_as
+        {
+            usernames.insert(identity.key, person);
+        }
+    }
+    Ok(usernames)
+}
+
+/// The issues that a project has.
+fn issue_ids(resources: &Resources, project: &str) -> Result<HashSet<ThreadId>> {
+    let keys = resources.ledger().keys(project, ItemKind::Issue)?;
+    let iids = keys.iter().filter_map(|key| key.strip_prefix('#')?.parse().ok());
+    Ok(iids.map(|iid| ThreadId::issue(project, iid)).collect())
+}
+
+/// The links that items state between changes and issues that exist, in whatever way.
+fn stated_pairs(
+    resources: &Resources,
+    graph: &Graph,
+    project: &str,
+    carried: &MergeRequestCommits,
+) -> Result<StatedLinks> {
+    let whole = |node: NodeId| match node {
+        NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => NodeId::Thread(thread),
+        NodeId::Commit { project: of, sha } => {
+            let carrier = sha.parse().ok().and_then(|sha: Sha| carried.carrier.get(&sha));
+            match carrier.filter(|_| of == project) {
+                Some(at) => carried.changes[*at].id.clone(),
+                None => NodeId::Commit { project: of, sha },
             }
         }
-        Ok(stated)
+        other => other,
+    };
+    let own = issue_ids(resources, project)?;
+    let mut stated = StatedLinks::default();
+    for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
+        for (from, to) in graph.stated(edge)? {
+            let (from, to) = (whole(from), whole(to));
+            let (change, issue) = if is_change(&from) { (from, to) } else { (to, from) };
+            let NodeId::Thread(issue) = issue else { continue };
+            if !is_change(&change) || issue.kind != ThreadKind::Issue {
+                continue;
+            }
+            // A number that is only mentioned may be that of something else.
+            if !own.contains(&issue) && (issue.project == project || !graph.exists(&issue.clone().into())?) {
+                continue;
+            }
+            if matches!(edge, Edge::Closes | Edge::Fixes) {
+                stated.closes.entry(change.clone()).or_default().insert(issue.clone());
+            }
+            stated.linked.entry(change).or_default().insert(issue);
+        }
     }
+    Ok(stated)
 }
 
 impl MergeRequestCommits {

@@ -9,10 +9,11 @@ use backstory_model::{
 
 use serde::{Deserialize, Serialize};
 
-use super::material::StatedLinks;
+use super::material::{StatedLinks, load_link_inputs};
 use crate::{
-    Engine,
     error::Result,
+    eval::project_of_questions,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
@@ -21,6 +22,7 @@ const MEASURED: usize = 2;
 
 /// Measures inferred links by hiding stated ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasureLinks {
     /// Full path of the project; may be absent where there is only one.
     pub project: Option<String>,
@@ -31,21 +33,21 @@ impl UseCase for MeasureLinks {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = LinkReport;
 
-    async fn run(self, engine: &Engine) -> Result<LinkReport> {
-        engine.measure_links(self.project.as_deref()).await
+    async fn run(self, resources: &Resources) -> Result<LinkReport> {
+        measure_links(resources, self.project.as_deref()).await
     }
 }
 
-impl Engine {
-    /// Hides the stated links of the latest two fifths of a project's merged requests and measures what is recovered.
-    ///
-    /// # Errors
-    /// There is no such project, or a store failed.
-    pub async fn measure_links(&self, project: Option<&str>) -> Result<LinkReport> {
-        let project = self.project_of_questions(project).await?;
-        let material = self.load_link_inputs(&self.graph(), &project).await?;
-        let least = self.settings().links.confidence;
-        self.blocking(move || {
+/// Hides the stated links of the latest two fifths of a project's merged requests and measures what is recovered.
+///
+/// # Errors
+/// There is no such project, or a store failed.
+pub(crate) async fn measure_links(resources: &Resources, project: Option<&str>) -> Result<LinkReport> {
+    let project = project_of_questions(resources, project).await?;
+    let material = load_link_inputs(resources, &resources.graph(), &project).await?;
+    let least = resources.settings().links.confidence;
+    resources
+        .blocking(move |_| {
             let mut merged: Vec<_> = material.merged.iter().map(|(id, at)| (*at, id)).collect();
             merged.sort();
             let measured: HashSet<&NodeId> =
@@ -57,7 +59,6 @@ impl Engine {
             Ok(LinkReport::of(&measured.iter().map(recovered).collect::<Vec<_>>(), least))
         })
         .await
-    }
 }
 
 fn recovered(change: &NodeId, found: Option<&Link>, stated: &StatedLinks) -> LinkTrial {

@@ -15,17 +15,27 @@ use backstory_store::ledger::{Branches, ForgeAddress, RepositoryEntry, Subject};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::RepositoryStatus;
-
+use super::{
+    RepositoryStatus, clone_path, close_clone, evict_repository_record, find_git, lock_repositories,
+    people::{delete_orphan_identities, link_people},
+    recognize::find_project_of_clone,
+    repository_status,
+};
 use crate::{
-    Engine,
+    enrich::projection::refresh_written,
     error::{Error, ErrorKind, Result},
+    links::refresh_links,
+    project::catch_up,
+    resources::Resources,
     settings,
+    snapshot::with_snapshot,
+    sync::{known_projects, network_for_added_forges},
     use_case::{Scope, UseCase, Weight},
 };
 
 /// A repository to index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddRequest {
     /// Path on this machine, absolute, or a `https`, `http` or `ssh` address.
     pub address: String,
@@ -46,13 +56,14 @@ impl UseCase for AddRequest {
     const SCOPE: Scope = Scope::Admin;
     type Answer = RepositoryStatus;
 
-    async fn run(self, engine: &Engine) -> Result<RepositoryStatus> {
-        engine.add_repository(self).await
+    async fn run(self, resources: &Resources) -> Result<RepositoryStatus> {
+        add_repository(resources, self).await
     }
 }
 
 /// Takes a repository, its clone and everything known from it away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveRepository {
     /// Full path of the project.
     pub project: String,
@@ -65,22 +76,21 @@ impl UseCase for RemoveRepository {
     /// How many items were taken away.
     type Answer = u64;
 
-    async fn run(self, engine: &Engine) -> Result<u64> {
-        engine.remove_repository(&self.project).await
+    async fn run(self, resources: &Resources) -> Result<u64> {
+        remove_repository(resources, &self.project).await
     }
 }
 
-impl Engine {
-    /// Puts a repository on the list of those that a sync reads. One that is there already gets the new branches.
-    ///
-    /// # Errors
-    /// The address is refused, it is no repository, or another one has its name.
-    pub async fn add_repository(&self, request: AddRequest) -> Result<RepositoryStatus> {
-        let engine = self.clone();
-        self.blocking(move || {
-            engine.git()?;
+/// Puts a repository on the list of those that a sync reads. One that is there already gets the new branches.
+///
+/// # Errors
+/// The address is refused, it is no repository, or another one has its name.
+pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -> Result<RepositoryStatus> {
+    resources
+        .blocking(move |resources| {
+            find_git(resources)?;
             let address = request.address.trim();
-            let checked = engine.check_address(address)?;
+            let checked = check_address(resources, address)?;
             let (address, origin) = match &checked {
                 Address::Local(path) => (path.display().to_string(), origin_url(path)),
                 Address::Remote(_) => (address.to_owned(), Some(address.to_owned())),
@@ -96,30 +106,29 @@ impl Engine {
                 }
                 None => match (told(), &checked) {
                     (Some(told), _) => told,
-                    (None, Address::Local(path)) => engine
-                        .find_project_of_clone(path)?
+                    (None, Address::Local(path)) => find_project_of_clone(resources, path)?
                         .unwrap_or_else(|| project_from_directory(Path::new(&address))),
                     (None, Address::Remote(_)) => project_from_directory(Path::new(&address)),
                 },
             };
-            if engine.ledger().is_forgotten(&Subject::Project(project.clone()))? {
+            if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
                 return Err(Error::new(
                     ErrorKind::Conflict,
                     format!("{project} was forgotten; 'backstory forget --undo {project}' lets it be read again"),
                 ));
             }
-            let forge = engine.forge_to_read(&project, &checked, origin.as_deref(), request.forge)?;
-            let entry = match engine.ledger().repository(&project)? {
+            let forge = forge_to_read(resources, &project, &checked, origin.as_deref(), request.forge)?;
+            let entry = match resources.ledger().repository(&project)? {
                 Some(known) if known.address == address => {
                     let forge = forge.or(known.forge.clone());
-                    RepositoryEntry { branches: engine.redact_branches(request.branches), forge, ..known }
+                    RepositoryEntry { branches: redact_branches(resources, request.branches), forge, ..known }
                 }
                 Some(known) => {
                     return Err(Error::new(
                         ErrorKind::Conflict,
                         format!(
                             "{project} is already the repository at {}; add this one as another project with \
-                             'backstory add --name NAME', or remove that one with 'backstory remove {project}'",
+                         'backstory add --name NAME', or remove that one with 'backstory remove {project}'",
                             known.address
                         ),
                     ));
@@ -127,7 +136,7 @@ impl Engine {
                 None => RepositoryEntry {
                     project,
                     address,
-                    branches: engine.redact_branches(request.branches),
+                    branches: redact_branches(resources, request.branches),
                     forge,
                     added_at: Timestamp::now(),
                     synced_at: None,
@@ -135,212 +144,208 @@ impl Engine {
                     rewritten: Default::default(),
                 },
             };
-            engine.ledger().put_repository(&entry)?;
-            engine.status_of(entry)
+            resources.ledger().put_repository(&entry)?;
+            repository_status(resources, entry)
         })
         .await
-    }
+}
 
-    /// Names of branches as they are kept: without secrets.
-    fn redact_branches(&self, branches: Branches) -> Branches {
-        match branches {
-            Branches::Selected(names) => {
-                Branches::Selected(names.iter().map(|name| self.redactor().redact(name).0.into_owned()).collect())
+/// Names of branches as they are kept: without secrets.
+fn redact_branches(resources: &Resources, branches: Branches) -> Branches {
+    match branches {
+        Branches::Selected(names) => {
+            Branches::Selected(names.iter().map(|name| resources.redactor().redact(name).0.into_owned()).collect())
+        }
+        all => all,
+    }
+}
+
+/// Forgets a repository, its clone and everything known from it.
+///
+/// # Errors
+/// There is none of that name, or a sync is at work.
+pub(crate) async fn remove_repository(resources: &Resources, project: &str) -> Result<u64> {
+    let project = project.to_owned();
+    let removed = project.clone();
+    let busy = |task: &crate::task::Task| {
+        task.kind == crate::task::TaskKind::Sync && task.status == crate::task::TaskStatus::Running
+    };
+    if resources.tasks().list().iter().any(busy) {
+        return Err(Error::new(ErrorKind::Conflict, "a sync is at work; wait for it, then remove the repository"));
+    }
+    let gone = resources
+        .blocking(move |resources| {
+            // A sync that was stopped may still be writing.
+            let _nobody_reads = lock_repositories(resources);
+            if resources.ledger().repository(&project)?.is_none() {
+                return Err(unknown_repository(resources, &project));
             }
-            all => all,
-        }
-    }
+            let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
+            drop_clone(resources, &project)?;
+            delete_orphan_identities(resources)?;
+            Ok(gone)
+        })
+        .await?;
+    forget_jobs(resources, &removed).await?;
+    let project_anew = async {
+        link_people(resources).await?;
+        catch_up(resources, None).await?;
+        refresh_links(resources).await?;
+        refresh_written(resources).await
+    };
+    with_snapshot(resources, project_anew).await?;
+    Ok(gone)
+}
 
-    /// Forgets a repository, its clone and everything known from it.
-    ///
-    /// # Errors
-    /// There is none of that name, or a sync is at work.
-    pub async fn remove_repository(&self, project: &str) -> Result<u64> {
-        let project = project.to_owned();
-        let removed = project.clone();
-        let busy = |task: &crate::task::Task| {
-            task.kind == crate::task::TaskKind::Sync && task.status == crate::task::TaskStatus::Running
-        };
-        if self.all_tasks().iter().any(busy) {
-            return Err(Error::new(ErrorKind::Conflict, "a sync is at work; wait for it, then remove the repository"));
-        }
-        let engine = self.clone();
-        let gone = self
-            .blocking(move || {
-                // A sync that was stopped may still be writing.
-                let _nobody_reads = engine.reading();
-                if engine.ledger().repository(&project)?.is_none() {
-                    return Err(engine.unknown_repository(&project));
-                }
-                let gone = engine.ledger().remove_repository(&project, Timestamp::now())?;
-                engine.drop_clone(&project)?;
-                engine.delete_orphan_identities()?;
-                Ok(gone)
-            })
-            .await?;
-        self.forget_jobs(&removed).await?;
-        let project_anew = async {
-            self.link_people().await?;
-            self.catch_up(None).await?;
-            self.refresh_links().await?;
-            self.refresh_written().await
-        };
-        self.recorded(project_anew).await?;
-        Ok(gone)
-    }
-
-    /// Takes a repository off the list whose first sync found nothing that could be read; whether it did.
-    pub(crate) async fn unregister_if_empty(&self, project: &str) -> Result<bool> {
-        let (engine, failed) = (self.clone(), project.to_owned());
-        let is_forgotten = self
-            .blocking(move || {
-                let is_empty = engine.ledger().keys(&failed, ItemKind::Commit)?.is_empty();
-                if is_empty {
-                    engine.ledger().remove_repository(&failed, Timestamp::now())?;
-                    engine.drop_clone(&failed)?;
-                }
-                Ok(is_empty)
-            })
-            .await?;
-        if is_forgotten {
-            self.forget_jobs(project).await?;
-        }
-        Ok(is_forgotten)
-    }
-
-    /// Takes what was to be done for a project out of the queue, if nothing of it can be read any more.
-    async fn forget_jobs(&self, project: &str) -> Result<()> {
-        if self.known_projects().await?.contains(project) {
-            return Ok(());
-        }
-        let project = project.to_owned();
-        self.with_ledger(move |ledger| ledger.remove_jobs(&project)).await
-    }
-
-    /// Removes the clone of a repository, if there is one, and what is remembered of it.
-    pub(crate) fn drop_clone(&self, project: &str) -> Result<()> {
-        self.close_clone(project);
-        self.evict_repository_record(project);
-        remove_clone(&self.clone_of(project))
-    }
-
-    pub(super) fn check_address(&self, address: &str) -> Result<Address> {
-        let allowed = AllowedHosts::new(&self.settings().repositories.allowed_hosts);
-        Ok(Address::check(address, &allowed, resolve)?)
-    }
-
-    pub(crate) fn unknown_repository(&self, project: &str) -> Error {
-        let known: Vec<String> =
-            self.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
-        let known =
-            if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-        Error::new(ErrorKind::NotFound, format!("there is no repository {}; {known}", echo(project)))
-    }
-
-    /// The forge to read beside a repository: the one that was asked for, or that its address is of.
-    fn forge_to_read(
-        &self,
-        project: &str,
-        address: &Address,
-        origin: Option<&str>,
-        asked: Option<Forge>,
-    ) -> Result<Option<ForgeAddress>> {
-        if self.settings().projects().any(|(_, known)| known == project) {
-            return Ok(None);
-        }
-        let place = origin.and_then(|origin| Some((origin, host_and_project(origin)?)));
-        let Some((origin, (host, path))) = place else {
-            return match asked {
-                None => Ok(None),
-                Some(forge) => Err(Error::invalid(format!(
-                    "{project} has no address that tells where its {} is; add it by its address there",
-                    forge.as_str()
-                ))),
-            };
-        };
-        // An ssh address has no port, or another one.
-        let host_name = host.split(':').next().unwrap_or(host);
-        let configured = self.settings().forges.iter().find(|forge| {
-            let url = forge.web_url();
-            authority_of(&url) == host || host_of(&url) == host_name && !origin.starts_with("http")
-        });
-        // What a clone on this machine says of itself is no wish to read something from elsewhere.
-        let kind = match (asked, address) {
-            (Some(kind), _) => kind,
-            (None, Address::Local(_)) => return Ok(None),
-            (None, Address::Remote(_)) => {
-                let well_known = WELL_KNOWN.iter().find(|(known, _)| *known == host_name).map(|(_, kind)| *kind);
-                match configured.map(|forge| forge.kind).or(well_known) {
-                    Some(kind) => kind,
-                    None => return Ok(None),
-                }
+/// Takes a repository off the list whose first sync found nothing that could be read; whether it did.
+pub(crate) async fn unregister_if_empty(resources: &Resources, project: &str) -> Result<bool> {
+    let failed = project.to_owned();
+    let is_forgotten = resources
+        .blocking(move |resources| {
+            let is_empty = resources.ledger().keys(&failed, ItemKind::Commit)?.is_empty();
+            if is_empty {
+                resources.ledger().remove_repository(&failed, Timestamp::now())?;
+                drop_clone(resources, &failed)?;
             }
-        };
-        if path != project {
-            return match asked {
-                None => Ok(None),
-                Some(_) => Err(Error::invalid(format!(
-                    "the forge calls it {path}, so it cannot be read as {project}; leave --name out"
-                ))),
-            };
-        }
-        if let Some(forge) = configured.filter(|forge| forge.kind == kind) {
-            return Ok(Some(ForgeAddress { kind, base_url: forge.connection.base_url.to_string() }));
-        }
-        let base_url = match origin {
-            origin if origin.starts_with("http://") => format!("http://{host}"),
-            origin if origin.starts_with("https://") => format!("https://{host}"),
-            _ => format!("https://{host_name}"),
-        };
-        let url = base_url.parse().map_err(|error| {
-            Error::invalid(format!(
-                "{project} has an origin that tells no address of a {}, '{}': {error}; add it by its address there",
-                kind.as_str(),
-                echo(&base_url)
-            ))
-        })?;
-        self.network_for_added_forges().check(&url)?;
-        Ok(Some(ForgeAddress { kind, base_url }))
+            Ok(is_empty)
+        })
+        .await?;
+    if is_forgotten {
+        forget_jobs(resources, project).await?;
     }
+    Ok(is_forgotten)
+}
 
-    /// Whose syntax the messages of a repository follow, and the forge's address.
-    pub(super) fn forge_of(&self, entry: &RepositoryEntry, address: &Address) -> (Forge, String) {
-        if let Some((forge, _)) = self.settings().projects().find(|(_, known)| *known == entry.project) {
-            return (forge.kind, forge.web_url());
-        }
-        if let Some((forge, base_url)) = entry.forge.as_ref().and_then(|of| Some((of.kind, of.base_url.parse().ok()?)))
-        {
-            return (forge, forge::web_url(forge, &base_url));
-        }
-        let origin = match address {
-            Address::Local(path) => origin_url(path),
-            Address::Remote(_) => Some(entry.address.clone()),
+/// Takes what was to be done for a project out of the queue, if nothing of it can be read any more.
+async fn forget_jobs(resources: &Resources, project: &str) -> Result<()> {
+    if known_projects(resources).await?.contains(project) {
+        return Ok(());
+    }
+    let project = project.to_owned();
+    resources.with_ledger(move |ledger| ledger.remove_jobs(&project)).await
+}
+
+/// Removes the clone of a repository, if there is one, and what is remembered of it.
+pub(crate) fn drop_clone(resources: &Resources, project: &str) -> Result<()> {
+    close_clone(resources, project);
+    evict_repository_record(resources, project);
+    remove_clone(&clone_path(resources, project))
+}
+
+pub(super) fn check_address(resources: &Resources, address: &str) -> Result<Address> {
+    let allowed = AllowedHosts::new(&resources.settings().repositories.allowed_hosts);
+    Ok(Address::check(address, &allowed, resolve)?)
+}
+
+pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error {
+    let known: Vec<String> =
+        resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
+    let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
+    Error::new(ErrorKind::NotFound, format!("there is no repository {}; {known}", echo(project)))
+}
+
+/// The forge to read beside a repository: the one that was asked for, or that its address is of.
+fn forge_to_read(
+    resources: &Resources,
+    project: &str,
+    address: &Address,
+    origin: Option<&str>,
+    asked: Option<Forge>,
+) -> Result<Option<ForgeAddress>> {
+    if resources.settings().projects().any(|(_, known)| known == project) {
+        return Ok(None);
+    }
+    let place = origin.and_then(|origin| Some((origin, host_and_project(origin)?)));
+    let Some((origin, (host, path))) = place else {
+        return match asked {
+            None => Ok(None),
+            Some(forge) => Err(Error::invalid(format!(
+                "{project} has no address that tells where its {} is; add it by its address there",
+                forge.as_str()
+            ))),
         };
-        match origin.as_deref().and_then(host_and_project) {
-            // A project of another name has other addresses.
-            Some((host, path)) if path == entry.project => {
-                let forge = if host.contains("github") { Forge::GitHub } else { Forge::GitLab };
-                (forge, format!("https://{host}"))
+    };
+    // An ssh address has no port, or another one.
+    let host_name = host.split(':').next().unwrap_or(host);
+    let configured = resources.settings().forges.iter().find(|forge| {
+        let url = forge.web_url();
+        authority_of(&url) == host || host_of(&url) == host_name && !origin.starts_with("http")
+    });
+    // What a clone on this machine says of itself is no wish to read something from elsewhere.
+    let kind = match (asked, address) {
+        (Some(kind), _) => kind,
+        (None, Address::Local(_)) => return Ok(None),
+        (None, Address::Remote(_)) => {
+            let well_known = WELL_KNOWN.iter().find(|(known, _)| *known == host_name).map(|(_, kind)| *kind);
+            match configured.map(|forge| forge.kind).or(well_known) {
+                Some(kind) => kind,
+                None => return Ok(None),
             }
-            Some((host, _)) if host.contains("github") => (Forge::GitHub, String::new()),
-            _ => (Forge::GitLab, String::new()),
         }
-    }
-
-    /// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
-    pub(super) fn credential_for(&self, address: &Address) -> Option<Credential> {
-        let Address::Remote(remote) = address else { return None };
-        if !remote.may_receive_token() {
-            return None;
-        }
-        let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());
-        let forge = self.settings().forges.iter().find(is_at)?;
-        let username = match forge.kind {
-            Forge::GitLab => "oauth2",
-            Forge::GitHub => "x-access-token",
+    };
+    if path != project {
+        return match asked {
+            None => Ok(None),
+            Some(_) => Err(Error::invalid(format!(
+                "the forge calls it {path}, so it cannot be read as {project}; leave --name out"
+            ))),
         };
-        Some(Credential { username: username.to_owned(), token: forge.connection.token.clone()? })
     }
+    if let Some(forge) = configured.filter(|forge| forge.kind == kind) {
+        return Ok(Some(ForgeAddress { kind, base_url: forge.connection.base_url.to_string() }));
+    }
+    let base_url = match origin {
+        origin if origin.starts_with("http://") => format!("http://{host}"),
+        origin if origin.starts_with("https://") => format!("https://{host}"),
+        _ => format!("https://{host_name}"),
+    };
+    let url = base_url.parse().map_err(|error| {
+        Error::invalid(format!(
+            "{project} has an origin that tells no address of a {}, '{}': {error}; add it by its address there",
+            kind.as_str(),
+            echo(&base_url)
+        ))
+    })?;
+    network_for_added_forges(resources).check(&url)?;
+    Ok(Some(ForgeAddress { kind, base_url }))
+}
+
+/// Whose syntax the messages of a repository follow, and the forge's address.
+pub(super) fn forge_of(resources: &Resources, entry: &RepositoryEntry, address: &Address) -> (Forge, String) {
+    if let Some((forge, _)) = resources.settings().projects().find(|(_, known)| *known == entry.project) {
+        return (forge.kind, forge.web_url());
+    }
+    if let Some((forge, base_url)) = entry.forge.as_ref().and_then(|of| Some((of.kind, of.base_url.parse().ok()?))) {
+        return (forge, forge::web_url(forge, &base_url));
+    }
+    let origin = match address {
+        Address::Local(path) => origin_url(path),
+        Address::Remote(_) => Some(entry.address.clone()),
+    };
+    match origin.as_deref().and_then(host_and_project) {
+        // A project of another name has other addresses.
+        Some((host, path)) if path == entry.project => {
+            let forge = if host.contains("github") { Forge::GitHub } else { Forge::GitLab };
+            (forge, format!("https://{host}"))
+        }
+        Some((host, _)) if host.contains("github") => (Forge::GitHub, String::new()),
+        _ => (Forge::GitLab, String::new()),
+    }
+}
+
+/// The token of the forge that an address belongs to: one at the same host and port, reached by the same scheme.
+pub(super) fn credential_for(resources: &Resources, address: &Address) -> Option<Credential> {
+    let Address::Remote(remote) = address else { return None };
+    if !remote.may_receive_token() {
+        return None;
+    }
+    let is_at = |forge: &&settings::Forge| remote.is_at(&forge.web_url());
+    let forge = resources.settings().forges.iter().find(is_at)?;
+    let username = match forge.kind {
+        Forge::GitLab => "oauth2",
+        Forge::GitHub => "x-access-token",
+    };
+    Some(Credential { username: username.to_owned(), token: forge.connection.token.clone()? })
 }
 
 /// Host and port of an address.

@@ -5,8 +5,11 @@ use backstory_model::{
     repository::{CoChangedPair, CoChanges},
 };
 
-use super::{counted::Counted, sync::Summary};
-use crate::{Engine, error::Result};
+use super::{
+    counted::{Counted, fold_commits},
+    sync::Summary,
+};
+use crate::{error::Result, resources::Resources};
 
 /// Names of the two counts in the ledger.
 pub(super) const FILES: &str = "files";
@@ -16,32 +19,31 @@ const TOLD: Thresholds = Thresholds { support: 3, confidence: 0.3 };
 /// Most pairs of one repository that are told, those with the highest support.
 const MAX_PAIRS: usize = 20_000;
 
-impl Engine {
-    /// The pairs that change together, with the counts brought up to date.
-    pub(super) fn co_changes(
-        &self,
-        project: &str,
-        name: &str,
-        of: &Counted<'_>,
-        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
-    ) -> Result<CoChanges> {
-        let nothing = CoChange::<String>::new(Limits::default());
-        let counts = self.sum(project, &format!("co_change {name}"), of, all, nothing, |counts, summary| {
+/// The pairs that change together, with the counts brought up to date.
+pub(super) fn co_changes(
+    resources: &Resources,
+    project: &str,
+    name: &str,
+    of: &Counted<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+) -> Result<CoChanges> {
+    let nothing = CoChange::<String>::new(Limits::default());
+    let counts =
+        fold_commits(resources, project, &format!("co_change {name}"), of, all, nothing, |counts, summary| {
             counts.add(if name == FILES { summary.files.clone() } else { summary.entities.clone() });
         })?;
-        let mut pairs = counts.pairs(TOLD);
-        pairs.sort_by(|a, b| b.support.cmp(&a.support).then_with(|| (&a.first, &a.second).cmp(&(&b.first, &b.second))));
-        pairs.truncate(MAX_PAIRS);
-        let mut pairs: Vec<CoChangedPair> = pairs
-            .into_iter()
-            .map(|pair| CoChangedPair {
-                first: pair.first,
-                second: pair.second,
-                support: pair.support,
-                confidence: pair.confidence,
-            })
-            .collect();
-        pairs.sort_by(|a, b| (&a.first, &a.second).cmp(&(&b.first, &b.second)));
-        Ok(CoChanges { pairs })
-    }
+    let mut pairs = counts.pairs(TOLD);
+    pairs.sort_by(|a, b| b.support.cmp(&a.support).then_with(|| (&a.first, &a.second).cmp(&(&b.first, &b.second))));
+    pairs.truncate(MAX_PAIRS);
+    let mut pairs: Vec<CoChangedPair> = pairs
+        .into_iter()
+        .map(|pair| CoChangedPair {
+            first: pair.first,
+            second: pair.second,
+            support: pair.support,
+            confidence: pair.confidence,
+        })
+        .collect();
+    pairs.sort_by(|a, b| (&a.first, &a.second).cmp(&(&b.first, &b.second)));
+    Ok(CoChanges { pairs })
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::sync::Summary;
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Which commits a sum must be over.
 pub(super) struct Counted<'a> {
@@ -35,55 +35,53 @@ struct StateRef<'a, T> {
     sum: &'a T,
 }
 
-impl Engine {
-    /// A sum brought up to date. `all` reads all commits, should the stored sum be of no use.
-    pub(super) fn sum<T: Serialize + DeserializeOwned>(
-        &self,
-        project: &str,
-        name: &str,
-        of: &Counted<'_>,
-        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
-        nothing: T,
-        add: impl Fn(&mut T, &Summary),
-    ) -> Result<T> {
-        let stored = self.ledger().derived(project, name)?.filter(|_| of.forward);
-        let known = stored.and_then(|bytes| serde_json::from_slice::<State<T>>(&bytes).ok());
-        let sum = match known {
-            Some(state) if state.tips == *of.now => return Ok(state.sum),
-            Some(state) if state.tips == *of.before => added(state.sum, of.new, add),
-            _ if of.forward => added(nothing, &all()?, add),
-            _ => added(nothing, of.new, add),
-        };
-        self.put_aggregate(project, name, of.now, &sum)?;
-        Ok(sum)
-    }
+/// A sum brought up to date. `all` reads all commits, should the stored sum be of no use.
+pub(super) fn fold_commits<T: Serialize + DeserializeOwned>(
+    resources: &Resources,
+    project: &str,
+    name: &str,
+    of: &Counted<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+    nothing: T,
+    add: impl Fn(&mut T, &Summary),
+) -> Result<T> {
+    let stored = resources.ledger().derived(project, name)?.filter(|_| of.forward);
+    let known = stored.and_then(|bytes| serde_json::from_slice::<State<T>>(&bytes).ok());
+    let sum = match known {
+        Some(state) if state.tips == *of.now => return Ok(state.sum),
+        Some(state) if state.tips == *of.before => added(state.sum, of.new, add),
+        _ if of.forward => added(nothing, &all()?, add),
+        _ => added(nothing, of.new, add),
+    };
+    put_aggregate(resources, project, name, of.now, &sum)?;
+    Ok(sum)
+}
 
-    /// Stores a sum over what tips reach.
-    pub(super) fn put_aggregate<T: Serialize>(
-        &self,
-        project: &str,
-        name: &str,
-        tips: &BTreeSet<Sha>,
-        sum: &T,
-    ) -> Result<()> {
-        let state = serde_json::to_vec(&StateRef { tips, sum }).unwrap_or_default();
-        Ok(self.ledger().put_aggregate(project, name, &state)?)
-    }
+/// Stores a sum over what tips reach.
+pub(super) fn put_aggregate<T: Serialize>(
+    resources: &Resources,
+    project: &str,
+    name: &str,
+    tips: &BTreeSet<Sha>,
+    sum: &T,
+) -> Result<()> {
+    let state = serde_json::to_vec(&StateRef { tips, sum }).unwrap_or_default();
+    Ok(resources.ledger().put_aggregate(project, name, &state)?)
+}
 
-    /// When the newest commit was that changed a path, of every path that there ever was.
-    pub(super) fn changed_at(
-        &self,
-        project: &str,
-        of: &Counted<'_>,
-        all: &mut dyn FnMut() -> Result<Vec<Summary>>,
-    ) -> Result<BTreeMap<RepoPath, Timestamp>> {
-        self.sum(project, "changed_at", of, all, BTreeMap::new(), |times, summary| {
-            for path in &summary.touched {
-                let time = times.entry(path.clone()).or_insert(summary.at);
-                *time = summary.at.max(*time);
-            }
-        })
-    }
+/// When the newest commit was that changed a path, of every path that there ever was.
+pub(super) fn changed_at(
+    resources: &Resources,
+    project: &str,
+    of: &Counted<'_>,
+    all: &mut dyn FnMut() -> Result<Vec<Summary>>,
+) -> Result<BTreeMap<RepoPath, Timestamp>> {
+    fold_commits(resources, project, "changed_at", of, all, BTreeMap::new(), |times, summary| {
+        for path in &summary.touched {
+            let time = times.entry(path.clone()).or_insert(summary.at);
+            *time = summary.at.max(*time);
+        }
+    })
 }
 
 fn added<T>(mut sum: T, commits: &[Summary], add: impl Fn(&mut T, &Summary)) -> T {

@@ -23,10 +23,10 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::{sync::Work, thread_key};
+use super::{open_objects, sync::Work, thread_key};
 use crate::{
-    Engine,
     error::{Error, Result},
+    resources::Resources,
 };
 
 /// Key of the one record of what is central in a repository.
@@ -52,7 +52,7 @@ impl Work<'_> {
         touched: &HashSet<&RepoPath>,
         times: &BTreeMap<RepoPath, Timestamp>,
     ) -> Result<()> {
-        let objects = self.engine.objects(self.project)?;
+        let objects = open_objects(self.resources, self.project)?;
         let mut listing = objects.list(head, MAX_FILES)?;
         let secret = self.take_secret(&mut listing);
         self.left_out_of_head(&listing, &secret)?;
@@ -63,7 +63,8 @@ impl Work<'_> {
             }
             None => HashMap::new(),
         };
-        let stored: BTreeSet<String> = self.engine.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();
+        let stored: BTreeSet<String> =
+            self.resources.ledger().keys(self.project, ItemKind::File)?.into_iter().collect();
         let is_current = |file: &&TreeFile| {
             known.get(&file.path) == Some(&file.id)
                 && !touched.contains(&file.path)
@@ -88,7 +89,7 @@ impl Work<'_> {
     /// Takes out the files whose paths hold secrets, and gives these paths without them. A path is a key and part of ids and
     /// addresses, where it must stay what it is, so such a file is not indexed at all.
     fn take_secret(&self, listing: &mut Listing) -> Vec<RepoPath> {
-        let redactor = self.engine.redactor();
+        let redactor = self.resources.redactor();
         let mut secret = Vec::new();
         listing.files.retain(|file| match redactor.redact(file.path.as_str()) {
             (Cow::Owned(clean), _) => {
@@ -110,7 +111,7 @@ impl Work<'_> {
         let read = |file: &TreeFile| {
             // In a history that is cut off nothing may be known of a change.
             let changed_at = times.get(&file.path).copied().unwrap_or(Timestamp::UNIX_EPOCH);
-            read_file(objects, file, changed_at, &|path| self.engine.is_excluded(path))
+            read_file(objects, file, changed_at, &|path| is_excluded(self.resources, path))
         };
         let work = || {
             let mut done = Vec::new();
@@ -142,7 +143,7 @@ impl Work<'_> {
         let mut paths = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let items = self.engine.ledger().items_in(self.project, ItemKind::File, after.as_deref(), PAGE)?;
+            let items = self.resources.ledger().items_in(self.project, ItemKind::File, after.as_deref(), PAGE)?;
             let Some(last) = items.last() else { break };
             after = Some(last.key.clone());
             for item in items {
@@ -176,17 +177,15 @@ impl Work<'_> {
         let ranks = importance(&found);
         page.items.push(self.item(ItemKind::Importance, IMPORTANCE.to_owned(), None, None, &ranks));
         self.commit(&page)?;
-        let stored = self.engine.ledger().keys(self.project, ItemKind::FileLinks)?;
+        let stored = self.resources.ledger().keys(self.project, ItemKind::FileLinks)?;
         self.bury(ItemKind::FileLinks, stored.into_iter().filter(|path| !found.contains_key(path)))
     }
 }
 
-impl Engine {
-    /// Whether the configuration leaves a path out.
-    pub(super) fn is_excluded(&self, path: &str) -> bool {
-        let globs = &self.settings().repositories;
-        (!globs.include.is_empty() && !globs.include.is_match(path)) || globs.exclude.is_match(path)
-    }
+/// Whether the configuration leaves a path out.
+pub(super) fn is_excluded(resources: &Resources, path: &str) -> bool {
+    let globs = &resources.settings().repositories;
+    (!globs.include.is_empty() && !globs.include.is_match(path)) || globs.exclude.is_match(path)
 }
 
 fn read_file(

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    counted::Counted,
+    counted::{Counted, fold_commits},
     sync::{Summary, Work},
 };
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Names of it in the ledger.
 const COMMITS: &str = "left_out_commits";
@@ -58,13 +58,13 @@ impl Work<'_> {
         counted: &Counted<'_>,
         all: &mut dyn FnMut() -> Result<Vec<Summary>>,
     ) -> Result<()> {
-        self.engine.sum(self.project, COMMITS, counted, all, Commits::default(), Commits::add)?;
+        fold_commits(self.resources, self.project, COMMITS, counted, all, Commits::default(), Commits::add)?;
         Ok(())
     }
 
     /// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
     pub(super) fn left_out_of_head(&self, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
-        let name = |path: &RepoPath| self.engine.redactor().redact(path.as_str()).0.into_owned();
+        let name = |path: &RepoPath| self.resources.redactor().redact(path.as_str()).0.into_owned();
         let files = Files {
             count: listing.left_out,
             first: listing.named.iter().map(name).collect(),
@@ -72,39 +72,37 @@ impl Work<'_> {
             first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
         };
         let state = serde_json::to_vec(&files).unwrap_or_default();
-        Ok(self.engine.ledger().put_aggregate(self.project, FILES, &state)?)
+        Ok(self.resources.ledger().put_aggregate(self.project, FILES, &state)?)
     }
 }
 
-impl Engine {
-    /// What was left out of a repository, in sentences; empty if nothing was.
-    pub(super) fn left_out(&self, project: &str) -> Result<Vec<String>> {
-        #[derive(Deserialize)]
-        struct Sum {
-            sum: Commits,
-        }
-        let stored = |name| Ok::<_, crate::error::Error>(self.ledger().derived(project, name)?.unwrap_or_default());
-        // What cannot be read is written again by the next sync.
-        let commits = serde_json::from_slice::<Sum>(&stored(COMMITS)?).map(|of| of.sum).unwrap_or_default();
-        let files: Files = serde_json::from_slice(&stored(FILES)?).unwrap_or_default();
-        let mut sentences = Vec::new();
-        if commits.count > 0 {
-            let named = commits.first.iter().map(|(_, sha, why)| format!("{:.SHORT$} ({why})", sha.to_string()));
-            let what = if commits.count == 1 { "of 1 commit" } else { &format!("of {} commits", commits.count) };
-            sentences.push(format!("not everything {what} is indexed: {}", listed(named, commits.count)));
-        }
-        for (count, first, why) in [
-            (files.count, &files.first, "too deep or unfolding to too many files"),
-            (files.secret, &files.first_secret, "named by what looks like a secret"),
-        ] {
-            if count > 0 {
-                let what = if count == 1 { "1 path is" } else { &format!("{count} paths are") };
-                let named = first.iter().map(|path| shortened(path));
-                sentences.push(format!("{what} left out, {why}: {}", listed(named, count)));
-            }
-        }
-        Ok(sentences)
+/// What was left out of a repository, in sentences; empty if nothing was.
+pub(super) fn left_out(resources: &Resources, project: &str) -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Sum {
+        sum: Commits,
     }
+    let stored = |name| Ok::<_, crate::error::Error>(resources.ledger().derived(project, name)?.unwrap_or_default());
+    // What cannot be read is written again by the next sync.
+    let commits = serde_json::from_slice::<Sum>(&stored(COMMITS)?).map(|of| of.sum).unwrap_or_default();
+    let files: Files = serde_json::from_slice(&stored(FILES)?).unwrap_or_default();
+    let mut sentences = Vec::new();
+    if commits.count > 0 {
+        let named = commits.first.iter().map(|(_, sha, why)| format!("{:.SHORT$} ({why})", sha.to_string()));
+        let what = if commits.count == 1 { "of 1 commit" } else { &format!("of {} commits", commits.count) };
+        sentences.push(format!("not everything {what} is indexed: {}", listed(named, commits.count)));
+    }
+    for (count, first, why) in [
+        (files.count, &files.first, "too deep or unfolding to too many files"),
+        (files.secret, &files.first_secret, "named by what looks like a secret"),
+    ] {
+        if count > 0 {
+            let what = if count == 1 { "1 path is" } else { &format!("{count} paths are") };
+            let named = first.iter().map(|path| shortened(path));
+            sentences.push(format!("{what} left out, {why}: {}", listed(named, count)));
+        }
+    }
+    Ok(sentences)
 }
 
 /// Names with how many more there are.

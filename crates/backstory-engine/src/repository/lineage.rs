@@ -16,115 +16,111 @@ use backstory_sources::git::{
 };
 use backstory_store::ledger::{BlameHead, BlameUpdate, LedgerError, StoredBlame};
 
-use super::Tips;
+use super::{Tips, clone_path, open_objects};
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    resources::Resources,
 };
 
 /// Files with what was replaced in them that are written at once.
 const BATCH: usize = 2_000;
 
-impl Engine {
-    /// Brings the lineage of every branch to its tip, from what is known of it or anew. Only of commits that are `kept`, if
-    /// not all are, is kept what they replaced.
-    pub(super) fn update_lineage(
-        &self,
-        project: &str,
-        tips: &Tips,
-        anew: bool,
-        kept: Option<&HashSet<Sha>>,
-        cancel: &Cancel,
-    ) -> Result<()> {
-        for (branch, tip) in tips {
-            self.update_lineage_of(project, (branch, *tip), anew, kept, cancel)?;
-        }
-        if let Some(kept) = kept {
-            self.ledger().retain_replaced_by(project, |commit| kept.contains(&commit))?;
-        }
-        let branches: Vec<&str> = tips.keys().map(String::as_str).collect();
-        Ok(self.ledger().retain_blame_of(project, &branches)?)
+/// Brings the lineage of every branch to its tip, from what is known of it or anew. Only of commits that are `kept`, if
+/// not all are, is kept what they replaced.
+pub(super) fn update_lineage(
+    resources: &Resources,
+    project: &str,
+    tips: &Tips,
+    anew: bool,
+    kept: Option<&HashSet<Sha>>,
+    cancel: &Cancel,
+) -> Result<()> {
+    for (branch, tip) in tips {
+        update_lineage_of(resources, project, (branch, *tip), anew, kept, cancel)?;
     }
-
-    fn update_lineage_of(
-        &self,
-        project: &str,
-        (branch, tip): (&str, Sha),
-        anew: bool,
-        kept: Option<&HashSet<Sha>>,
-        cancel: &Cancel,
-    ) -> Result<()> {
-        let known = self.ledger().lineage_head(project, branch)?.filter(|_| !anew);
-        if known.as_ref().is_some_and(|known| known.tip == tip) {
-            return Ok(());
-        }
-        let clone = self.clone_of(project);
-        let options = Options::default();
-        let paths = Paths::of(self);
-        let mut replaced = ReplacedRows { engine: self, project, kept, paths, rows: Vec::new(), failed: None };
-        let mut take = |of: CommitReplaced| replaced.take(of);
-        // After a force-push its old commits may be gone.
-        let known = match known {
-            Some(known) if self.objects(project)?.exists(known.tip)? => Some(known),
-            _ => None,
-        };
-        let computed = match &known {
-            None => lineage::fresh(&clone, &[tip], &options, &mut take)?,
-            Some(known) => {
-                let mut file = |_: Sha, path: &str| match self.ledger().lineage(project, branch, path) {
-                    Ok(found) => found.map(to_source),
-                    // It is computed anew.
-                    Err(_) => None,
-                };
-                let tips = [known.tip];
-                let mut previous = Previous { tips: &tips, ignored: &known.ignored, file: &mut file };
-                lineage::update(&clone, &mut previous, &[tip], &options, &mut take)?
-            }
-        };
-        let mut paths = replaced.end()?;
-        if cancel.is_cancelled() {
-            return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
-        }
-        let whole = |of: &lineage::TipBlame| of.base.is_none();
-        for of in computed.tips {
-            let update = BlameUpdate {
-                project,
-                branch,
-                head: BlameHead { tip, ignored: computed.ignored.clone() },
-                whole: whole(&of),
-                files: of.files.into_iter().filter_map(|(path, file)| paths.stored(&path, file)).collect(),
-            };
-            self.ledger().update_lineage(&update)?;
-        }
-        Ok(())
+    if let Some(kept) = kept {
+        resources.ledger().retain_replaced_by(project, |commit| kept.contains(&commit))?;
     }
+    let branches: Vec<&str> = tips.keys().map(String::as_str).collect();
+    Ok(resources.ledger().retain_blame_of(project, &branches)?)
 }
 
-impl Engine {
-    /// A lineage without the secrets in the paths of files that lines were written in.
-    pub(crate) fn clean_lineage(&self, lineage: Arc<Lineage>) -> Arc<Lineage> {
-        Paths::of(self).lineage(&lineage).map_or(lineage, Arc::new)
+fn update_lineage_of(
+    resources: &Resources,
+    project: &str,
+    (branch, tip): (&str, Sha),
+    anew: bool,
+    kept: Option<&HashSet<Sha>>,
+    cancel: &Cancel,
+) -> Result<()> {
+    let known = resources.ledger().lineage_head(project, branch)?.filter(|_| !anew);
+    if known.as_ref().is_some_and(|known| known.tip == tip) {
+        return Ok(());
     }
+    let clone = clone_path(resources, project);
+    let options = Options::default();
+    let paths = Paths::of(resources);
+    let mut replaced = ReplacedRows { resources, project, kept, paths, rows: Vec::new(), failed: None };
+    let mut take = |of: CommitReplaced| replaced.take(of);
+    // After a force-push its old commits may be gone.
+    let known = match known {
+        Some(known) if open_objects(resources, project)?.exists(known.tip)? => Some(known),
+        _ => None,
+    };
+    let computed = match &known {
+        None => lineage::fresh(&clone, &[tip], &options, &mut take)?,
+        Some(known) => {
+            let mut file = |_: Sha, path: &str| match resources.ledger().lineage(project, branch, path) {
+                Ok(found) => found.map(to_source),
+                // It is computed anew.
+                Err(_) => None,
+            };
+            let tips = [known.tip];
+            let mut previous = Previous { tips: &tips, ignored: &known.ignored, file: &mut file };
+            lineage::update(&clone, &mut previous, &[tip], &options, &mut take)?
+        }
+    };
+    let mut paths = replaced.end()?;
+    if cancel.is_cancelled() {
+        return Err(Error::new(ErrorKind::Conflict, "the sync was stopped"));
+    }
+    let whole = |of: &lineage::TipBlame| of.base.is_none();
+    for of in computed.tips {
+        let update = BlameUpdate {
+            project,
+            branch,
+            head: BlameHead { tip, ignored: computed.ignored.clone() },
+            whole: whole(&of),
+            files: of.files.into_iter().filter_map(|(path, file)| paths.stored(&path, file)).collect(),
+        };
+        resources.ledger().update_lineage(&update)?;
+    }
+    Ok(())
+}
+
+/// A lineage without the secrets in the paths of files that lines were written in.
+pub(crate) fn clean_lineage(resources: &Resources, lineage: Arc<Lineage>) -> Arc<Lineage> {
+    Paths::of(resources).lineage(&lineage).map_or(lineage, Arc::new)
 }
 
 /// Paths without the secrets in them, each looked at once. Files that have one are not indexed, so nobody asks for their
 /// lines; lines of others may have been written in one.
 struct Paths<'a> {
-    engine: &'a Engine,
+    resources: &'a Resources,
     /// What each becomes, if it does not stay as it is.
     known: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl<'a> Paths<'a> {
-    fn of(engine: &'a Engine) -> Self {
-        Self { engine, known: HashMap::new() }
+    fn of(resources: &'a Resources) -> Self {
+        Self { resources, known: HashMap::new() }
     }
 
     fn cleaned(&mut self, path: &Arc<str>) -> Option<Arc<str>> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
-        let clean = match self.engine.redactor().redact(path) {
+        let clean = match self.resources.redactor().redact(path) {
             (Cow::Owned(clean), _) => Some(Arc::from(clean)),
             (Cow::Borrowed(_), _) => None,
         };
@@ -179,7 +175,7 @@ impl<'a> Paths<'a> {
 
 /// What commits replaced, on the way to the ledger.
 struct ReplacedRows<'a> {
-    engine: &'a Engine,
+    resources: &'a Resources,
     project: &'a str,
     kept: Option<&'a HashSet<Sha>>,
     paths: Paths<'a>,
@@ -203,7 +199,7 @@ impl<'a> ReplacedRows<'a> {
     fn write(&mut self) {
         let rows = std::mem::take(&mut self.rows);
         if self.failed.is_none() {
-            self.failed = self.engine.ledger().put_replaced(self.project, &rows).err();
+            self.failed = self.resources.ledger().put_replaced(self.project, &rows).err();
         }
     }
 

@@ -12,7 +12,8 @@ use backstory_store::ledger::Page;
 use jiff::Timestamp;
 
 use super::{
-    counted::Counted,
+    commit_record,
+    counted::{Counted, fold_commits, put_aggregate},
     sync::{BATCH, Summary, Work},
 };
 use crate::error::Result;
@@ -32,7 +33,7 @@ impl Work<'_> {
         all: &mut dyn FnMut() -> Result<Vec<Summary>>,
     ) -> Result<()> {
         let nothing: BTreeMap<Sha, Names> = BTreeMap::new();
-        let mut said = self.engine.sum(self.project, NAME, of, all, nothing, |said, summary| {
+        let mut said = fold_commits(self.resources, self.project, NAME, of, all, nothing, |said, summary| {
             if !summary.named.is_empty() {
                 said.insert(summary.sha, summary.named.clone());
             }
@@ -47,7 +48,9 @@ impl Work<'_> {
             for commit in batch {
                 let Some(named) = said.get_mut(commit) else { continue };
                 named.iter_mut().for_each(|(text, target)| *target = resolve(text, known));
-                let Some(mut record) = self.engine.commit_record(self.project, &commit.to_string())? else { continue };
+                let Some(mut record) = commit_record(self.resources, self.project, &commit.to_string())? else {
+                    continue;
+                };
                 record.named = known_of(named);
                 page.items.push(self.commit_item(&record));
             }
@@ -55,7 +58,7 @@ impl Work<'_> {
         }
         match changed.is_empty() {
             true => Ok(()),
-            false => self.engine.put_aggregate(self.project, NAME, of.now, &said),
+            false => put_aggregate(self.resources, self.project, NAME, of.now, &said),
         }
     }
 }

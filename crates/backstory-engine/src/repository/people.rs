@@ -15,7 +15,8 @@ use backstory_sources::git::mailmap;
 use backstory_store::ledger::{NewItem, Page};
 use jiff::Timestamp;
 
-use crate::{Engine, error::Result};
+use super::{commit_record, lock_repositories, open_objects, repository_record};
+use crate::{error::Result, quarantine::parse_if_readable, resources::Resources};
 
 /// What notes in the ledger that there may be names that no commit has.
 const LEFT: &str = "left identities";
@@ -24,201 +25,198 @@ const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
 const NO_ADDRESS: &str = "@unknown";
 
-impl Engine {
-    /// Stores the names and addresses that commits have, besides those that are known.
-    pub(super) fn add_identities(&self, found: BTreeSet<(String, String)>) -> Result<()> {
-        let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let aliases = self.ledger().aliases();
-        for (name, email) in found {
-            let (name, email) = match aliases.for_signature(&name, &email) {
-                Some(alias) => (alias.to_owned(), alias_email(alias)),
-                None => (self.redact_name(&name), self.redact_name(&email)),
-            };
-            names.entry(identity_key(&name, &email)).or_default().insert(name);
-        }
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-        for (key, mut names) in names {
-            let known = self.identity(&key)?;
-            if let Some(known) = &known {
-                names.extend(known.names.iter().cloned());
-            }
-            let known = known.unwrap_or(CommitIdentity { key, names: vec![], same_as: None, because: None });
-            page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
-        }
-        self.ledger().commit(&page)?;
-        Ok(())
-    }
-
-    /// Notes that commits leave or are read again, so that names and addresses may be left that no commit has.
-    pub(super) fn note_possible_orphans(&self) -> Result<()> {
-        Ok(self.ledger().put_aggregate("", LEFT, b"true")?)
-    }
-
-    /// Forgets those that were noted, once every repository was read.
-    pub(crate) fn delete_noted_identities(&self) -> Result<()> {
-        if self.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
-            return Ok(());
-        }
-        let _nobody_reads = self.reading();
-        self.delete_orphan_identities()?;
-        Ok(self.ledger().put_aggregate("", LEFT, b"false")?)
-    }
-
-    /// Forgets the names and addresses that no commit has any more, once a repository is gone.
-    pub(crate) fn delete_orphan_identities(&self) -> Result<()> {
-        let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for entry in self.ledger().repositories()? {
-            for key in self.ledger().keys(&entry.project, ItemKind::Commit)? {
-                let Some(record) = self.commit_record(&entry.project, &key)? else { continue };
-                for of in [record.commit.author, record.commit.committer] {
-                    left.entry(identity_key(&of.name, &of.email)).or_default().insert(of.name);
-                }
-            }
-        }
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-        let mut gone = Vec::new();
-        for stored in self.ledger().items_of_kind(ItemKind::Identity)? {
-            let known = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<CommitIdentity>(json).ok());
-            match (left.remove(&stored.key), known) {
-                (Some(names), Some(known)) => {
-                    page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
-                }
-                _ => gone.push((String::new(), ItemKind::Identity, stored.key)),
-            }
-        }
-        self.ledger().commit(&page)?;
-        self.ledger().bury(&gone, Timestamp::now())?;
-        Ok(())
-    }
-
-    /// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
-    /// nobody is known by that user name or address.
-    pub(crate) fn names_of(&self, person: &str) -> Result<Option<PersonNames>> {
-        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
-        let known: Vec<CommitIdentity> =
-            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-        let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
-        let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
-        // Also those whom only something confidential names.
-        let users = self.with_full_visibility().forge_users()?;
-        let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
-        if user.is_none() && of_address.is_none() {
-            return Ok(None);
-        }
-        let id = user.map_or(id, |user| &user.username);
-        let is_theirs = |of: &CommitIdentity| of.key == id || of.same_as.as_deref() == Some(id);
-        let (theirs, others): (Vec<&CommitIdentity>, Vec<&CommitIdentity>) = known.iter().partition(|of| is_theirs(of));
-        let addresses: BTreeSet<String> = theirs.iter().map(|of| of.key.clone()).collect();
-        let mailmap = self.mailmap()?;
-        // An address may lead to another, and that to a third.
-        let addresses = mailmap.addresses_with(&mailmap.addresses_with(&addresses));
-        let is_own = |address: &String| {
-            !address.ends_with(NO_ADDRESS) && !is_shared(address) && !others.iter().any(|of| of.key == *address)
+/// Stores the names and addresses that commits have, besides those that are known.
+pub(super) fn add_identities(resources: &Resources, found: BTreeSet<(String, String)>) -> Result<()> {
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let aliases = resources.ledger().aliases();
+    for (name, email) in found {
+        let (name, email) = match aliases.for_signature(&name, &email) {
+            Some(alias) => (alias.to_owned(), alias_email(alias)),
+            None => (resources.redact_name(&name), resources.redact_name(&email)),
         };
-        let lower = |name: &str| name.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
-        let other_users = users.iter().filter(|user| user.username != id).map(|user| lower(&user.name));
-        let taken: BTreeSet<String> =
-            others.iter().flat_map(|of| of.names.iter().map(|name| lower(name))).chain(other_users).collect();
-        let names = theirs.iter().flat_map(|of| of.names.iter()).chain(user.map(|user| &user.name));
-        let names: BTreeSet<String> = names.filter(|name| !taken.contains(&lower(name))).cloned().collect();
-        Ok(Some(PersonNames {
-            id: id.to_owned(),
-            addresses: addresses.into_iter().filter(is_own).collect(),
-            names: names.into_iter().filter(|name| name.chars().count() >= SHORTEST).collect(),
-        }))
+        names.entry(identity_key(&name, &email)).or_default().insert(name);
     }
-
-    /// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
-    /// user names, and the addresses of commits.
-    pub(crate) fn author_keys(&self, called: &str) -> Result<BTreeSet<String>> {
-        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
-        let known: Vec<CommitIdentity> =
-            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-        let is_called = |name: &str| is_same_name(name, called);
-        let users = self.forge_users()?;
-        let users = users.into_iter().filter(|user| is_called(&user.username) || is_called(&user.name));
-        let mut keys: BTreeSet<String> = users.map(|user| user.username).collect();
-        keys.insert(called.to_owned());
-        let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
-        let is_theirs = |of: &&CommitIdentity| {
-            is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
-        };
-        keys.extend(known.iter().filter(is_theirs).map(person));
-        let addresses: Vec<String> =
-            known.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
-        keys.extend(addresses);
-        Ok(keys)
-    }
-
-    /// A person as commits know them.
-    pub(crate) fn identity(&self, key: &str) -> Result<Option<CommitIdentity>> {
-        let item = self.ledger().item("", ItemKind::Identity, key)?;
-        Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
-    }
-
-    /// Says of every name and address who it is, as far as can be told.
-    pub(crate) async fn link_people(&self) -> Result<()> {
-        let engine = self.clone();
-        self.blocking(move || engine.link_people_now()).await
-    }
-
-    fn link_people_now(&self) -> Result<()> {
-        let stored = self.ledger().items_of_kind(ItemKind::Identity)?;
-        if stored.is_empty() {
-            return Ok(());
+    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    for (key, mut names) in names {
+        let known = load_identity(resources, &key)?;
+        if let Some(known) = &known {
+            names.extend(known.names.iter().cloned());
         }
-        let known: Vec<CommitIdentity> =
-            stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-        // Whom nothing open names is linked with nothing that all may see.
-        let users = self.seeing(Visibility::Open).forge_users()?;
-        let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
-        let people = merge(&users, &identities, &self.mailmap()?);
-        // The smallest key of each person stands for all, unless they have an account.
-        let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
-        for of in &known {
-            if let Some(person) = identities_of(of).first().and_then(|identity| people.find(identity)) {
-                smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
+        let known = known.unwrap_or(CommitIdentity { key, names: vec![], same_as: None, because: None });
+        page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
+    }
+    resources.ledger().commit(&page)?;
+    Ok(())
+}
+
+/// Notes that commits leave or are read again, so that names and addresses may be left that no commit has.
+pub(super) fn note_possible_orphans(resources: &Resources) -> Result<()> {
+    Ok(resources.ledger().put_aggregate("", LEFT, b"true")?)
+}
+
+/// Forgets those that were noted, once every repository was read.
+pub(crate) fn delete_noted_identities(resources: &Resources) -> Result<()> {
+    if resources.ledger().derived("", LEFT)?.is_none_or(|noted| noted != b"true") {
+        return Ok(());
+    }
+    let _nobody_reads = lock_repositories(resources);
+    delete_orphan_identities(resources)?;
+    Ok(resources.ledger().put_aggregate("", LEFT, b"false")?)
+}
+
+/// Forgets the names and addresses that no commit has any more, once a repository is gone.
+pub(crate) fn delete_orphan_identities(resources: &Resources) -> Result<()> {
+    let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in resources.ledger().repositories()? {
+        for key in resources.ledger().keys(&entry.project, ItemKind::Commit)? {
+            let Some(record) = commit_record(resources, &entry.project, &key)? else { continue };
+            for of in [record.commit.author, record.commit.committer] {
+                left.entry(identity_key(&of.name, &of.email)).or_default().insert(of.name);
             }
         }
-        let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
-        for of in &known {
-            let person = identities_of(of).first().and_then(|identity| people.find(identity));
-            let same_as = person.and_then(|person| match &person.username {
-                Some(username) => Some(username.clone()),
-                None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
-            });
-            let because = person.filter(|_| same_as.is_some()).and_then(|person| person.weakest);
-            page.items.push(item(&CommitIdentity { same_as, because, ..of.clone() }));
-        }
-        self.ledger().commit(&page)?;
-        Ok(())
     }
-
-    /// The users of the forges who are seen.
-    fn forge_users(&self) -> Result<Vec<ForgeUser>> {
-        let mut users = Vec::new();
-        for item in self.ledger().items_of_kind(ItemKind::Person)? {
-            if let Some(Item::Person(person)) = self.readable(&item) {
-                let forge_id = Some(person.forge_id);
-                users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
+    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    let mut gone = Vec::new();
+    for stored in resources.ledger().items_of_kind(ItemKind::Identity)? {
+        let known = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<CommitIdentity>(json).ok());
+        match (left.remove(&stored.key), known) {
+            (Some(names), Some(known)) => {
+                page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
             }
+            _ => gone.push((String::new(), ItemKind::Identity, stored.key)),
         }
-        Ok(users)
     }
+    resources.ledger().commit(&page)?;
+    resources.ledger().bury(&gone, Timestamp::now())?;
+    Ok(())
+}
 
-    /// The mailmaps of all repositories in one, in the order of their projects.
-    fn mailmap(&self) -> Result<Mailmap> {
-        let mut text = String::new();
-        for entry in self.ledger().repositories()? {
-            let Some(repository) = self.repository_record(&entry.project)? else { continue };
-            let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
-            if let Some(head) = head {
-                text.push_str(&mailmap::text_at(&*self.objects(&entry.project)?, *head)?);
-                text.push('\n');
-            }
-        }
-        Ok(Mailmap::parse(&text))
+/// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
+/// nobody is known by that user name or address.
+pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<PersonNames>> {
+    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
+    let known: Vec<CommitIdentity> =
+        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+    let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
+    let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
+    // Also those whom only something confidential names.
+    let users = forge_users(&resources.with_full_visibility())?;
+    let user = users.iter().find(|user| user.username.eq_ignore_ascii_case(id));
+    if user.is_none() && of_address.is_none() {
+        return Ok(None);
     }
+    let id = user.map_or(id, |user| &user.username);
+    let is_theirs = |of: &CommitIdentity| of.key == id || of.same_as.as_deref() == Some(id);
+    let (theirs, others): (Vec<&CommitIdentity>, Vec<&CommitIdentity>) = known.iter().partition(|of| is_theirs(of));
+    let addresses: BTreeSet<String> = theirs.iter().map(|of| of.key.clone()).collect();
+    let mailmap = load_mailmap(resources)?;
+    // An address may lead to another, and that to a third.
+    let addresses = mailmap.addresses_with(&mailmap.addresses_with(&addresses));
+    let is_own = |address: &String| {
+        !address.ends_with(NO_ADDRESS) && !is_shared(address) && !others.iter().any(|of| of.key == *address)
+    };
+    let lower = |name: &str| name.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+    let other_users = users.iter().filter(|user| user.username != id).map(|user| lower(&user.name));
+    let taken: BTreeSet<String> =
+        others.iter().flat_map(|of| of.names.iter().map(|name| lower(name))).chain(other_users).collect();
+    let names = theirs.iter().flat_map(|of| of.names.iter()).chain(user.map(|user| &user.name));
+    let names: BTreeSet<String> = names.filter(|name| !taken.contains(&lower(name))).cloned().collect();
+    Ok(Some(PersonNames {
+        id: id.to_owned(),
+        addresses: addresses.into_iter().filter(is_own).collect(),
+        names: names.into_iter().filter(|name| name.chars().count() >= SHORTEST).collect(),
+    }))
+}
+
+/// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
+/// user names, and the addresses of commits.
+pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSet<String>> {
+    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
+    let known: Vec<CommitIdentity> =
+        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+    let is_called = |name: &str| is_same_name(name, called);
+    let users = forge_users(resources)?;
+    let users = users.into_iter().filter(|user| is_called(&user.username) || is_called(&user.name));
+    let mut keys: BTreeSet<String> = users.map(|user| user.username).collect();
+    keys.insert(called.to_owned());
+    let person = |of: &CommitIdentity| of.same_as.clone().unwrap_or_else(|| of.key.clone());
+    let is_theirs = |of: &&CommitIdentity| {
+        is_called(&of.key) || is_called(&person(of)) || of.names.iter().any(|name| is_called(name))
+    };
+    keys.extend(known.iter().filter(is_theirs).map(person));
+    let addresses: Vec<String> =
+        known.iter().filter(|of| keys.contains(&person(of))).map(|of| of.key.clone()).collect();
+    keys.extend(addresses);
+    Ok(keys)
+}
+
+/// A person as commits know them.
+pub(crate) fn load_identity(resources: &Resources, key: &str) -> Result<Option<CommitIdentity>> {
+    let item = resources.ledger().item("", ItemKind::Identity, key)?;
+    Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
+}
+
+/// Says of every name and address who it is, as far as can be told.
+pub(crate) async fn link_people(resources: &Resources) -> Result<()> {
+    resources.blocking(link_people_now).await
+}
+
+fn link_people_now(resources: &Resources) -> Result<()> {
+    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
+    if stored.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<CommitIdentity> =
+        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+    // Whom nothing open names is linked with nothing that all may see.
+    let users = forge_users(&resources.seeing(Visibility::Open))?;
+    let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
+    let people = merge(&users, &identities, &load_mailmap(resources)?);
+    // The smallest key of each person stands for all, unless they have an account.
+    let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
+    for of in &known {
+        if let Some(person) = identities_of(of).first().and_then(|identity| people.find(identity)) {
+            smallest.entry(&person.id).and_modify(|key| *key = (*key).min(&of.key)).or_insert(&of.key);
+        }
+    }
+    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    for of in &known {
+        let person = identities_of(of).first().and_then(|identity| people.find(identity));
+        let same_as = person.and_then(|person| match &person.username {
+            Some(username) => Some(username.clone()),
+            None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
+        });
+        let because = person.filter(|_| same_as.is_some()).and_then(|person| person.weakest);
+        page.items.push(item(&CommitIdentity { same_as, because, ..of.clone() }));
+    }
+    resources.ledger().commit(&page)?;
+    Ok(())
+}
+
+/// The users of the forges who are seen.
+fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
+    let mut users = Vec::new();
+    for item in resources.ledger().items_of_kind(ItemKind::Person)? {
+        if let Some(Item::Person(person)) = parse_if_readable(resources, &item) {
+            let forge_id = Some(person.forge_id);
+            users.push(ForgeUser { username: person.username, forge_id, name: person.name, emails: vec![] });
+        }
+    }
+    Ok(users)
+}
+
+/// The mailmaps of all repositories in one, in the order of their projects.
+fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
+    let mut text = String::new();
+    for entry in resources.ledger().repositories()? {
+        let Some(repository) = repository_record(resources, &entry.project)? else { continue };
+        let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
+        if let Some(head) = head {
+            text.push_str(&mailmap::text_at(&*open_objects(resources, &entry.project)?, *head)?);
+            text.push('\n');
+        }
+    }
+    Ok(Mailmap::parse(&text))
 }
 
 fn identities_of(of: &CommitIdentity) -> Vec<Identity> {

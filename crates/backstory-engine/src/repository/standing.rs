@@ -6,7 +6,7 @@ use backstory_model::commit::Sha;
 use serde::{Deserialize, Serialize};
 
 use super::Tips;
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Name of it in the ledger.
 const NAME: &str = "standing";
@@ -57,47 +57,50 @@ struct Standing {
     under_way: Option<(Checkpoint, SyncPlan)>,
 }
 
-impl Engine {
-    /// Notes that a sync to this basis is under way. Says how much it has to do and where the last whole one ended.
-    pub(super) fn begin_sync(&self, project: &str, basis: &Checkpoint, full: bool) -> Result<(SyncPlan, Checkpoint)> {
-        let standing = self.standing(project)?;
-        let own = match &standing.done {
-            _ if full => SyncPlan::Again,
-            None => SyncPlan::Anew,
-            Some(done) if done.requires_reread(basis) => SyncPlan::Again,
-            Some(done) if done.default != basis.default => SyncPlan::Anew,
-            // Sums over commits of which some have left are made anew.
-            Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Anew,
-            Some(done) if done.tips != basis.tips => SyncPlan::Forward,
-            Some(_) => SyncPlan::Nothing,
-        };
-        // What an interrupted sync wrote is part of what this one would write only if both have the same basis.
-        let left = match &standing.under_way {
-            None => SyncPlan::Nothing,
-            Some((other, extent)) if other == basis => *extent,
-            Some((other, _)) if other.requires_reread(basis) => SyncPlan::Again,
-            Some((_, extent)) => (*extent).max(SyncPlan::Anew),
-        };
-        let extent = own.max(left);
-        let done = standing.done.clone().unwrap_or_default();
-        if extent > SyncPlan::Nothing {
-            self.put_standing(project, &Standing { under_way: Some((basis.clone(), extent)), ..standing })?;
-        }
-        Ok((extent, done))
+/// Notes that a sync to this basis is under way. Says how much it has to do and where the last whole one ended.
+pub(super) fn begin_sync(
+    resources: &Resources,
+    project: &str,
+    basis: &Checkpoint,
+    full: bool,
+) -> Result<(SyncPlan, Checkpoint)> {
+    let standing = load_standing(resources, project)?;
+    let own = match &standing.done {
+        _ if full => SyncPlan::Again,
+        None => SyncPlan::Anew,
+        Some(done) if done.requires_reread(basis) => SyncPlan::Again,
+        Some(done) if done.default != basis.default => SyncPlan::Anew,
+        // Sums over commits of which some have left are made anew.
+        Some(done) if done.tips != basis.tips && basis.window.is_some() => SyncPlan::Anew,
+        Some(done) if done.tips != basis.tips => SyncPlan::Forward,
+        Some(_) => SyncPlan::Nothing,
+    };
+    // What an interrupted sync wrote is part of what this one would write only if both have the same basis.
+    let left = match &standing.under_way {
+        None => SyncPlan::Nothing,
+        Some((other, extent)) if other == basis => *extent,
+        Some((other, _)) if other.requires_reread(basis) => SyncPlan::Again,
+        Some((_, extent)) => (*extent).max(SyncPlan::Anew),
+    };
+    let extent = own.max(left);
+    let done = standing.done.clone().unwrap_or_default();
+    if extent > SyncPlan::Nothing {
+        put_standing(resources, project, &Standing { under_way: Some((basis.clone(), extent)), ..standing })?;
     }
+    Ok((extent, done))
+}
 
-    /// Notes that a sync to this basis came to its end.
-    pub(super) fn finish_sync(&self, project: &str, basis: Checkpoint) -> Result<()> {
-        self.put_standing(project, &Standing { done: Some(basis), under_way: None })
-    }
+/// Notes that a sync to this basis came to its end.
+pub(super) fn finish_sync(resources: &Resources, project: &str, basis: Checkpoint) -> Result<()> {
+    put_standing(resources, project, &Standing { done: Some(basis), under_way: None })
+}
 
-    fn standing(&self, project: &str) -> Result<Standing> {
-        let stored = self.ledger().derived(project, NAME)?;
-        // What cannot be read is as if nothing had been done.
-        Ok(stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
-    }
+fn load_standing(resources: &Resources, project: &str) -> Result<Standing> {
+    let stored = resources.ledger().derived(project, NAME)?;
+    // What cannot be read is as if nothing had been done.
+    Ok(stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
+}
 
-    fn put_standing(&self, project: &str, standing: &Standing) -> Result<()> {
-        Ok(self.ledger().put_aggregate(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
-    }
+fn put_standing(resources: &Resources, project: &str, standing: &Standing) -> Result<()> {
+    Ok(resources.ledger().put_aggregate(project, NAME, &serde_json::to_vec(standing).unwrap_or_default())?)
 }

@@ -26,16 +26,26 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    REPOSITORY, Tips, co_change,
-    counted::Counted,
+    REPOSITORY, Tips,
+    add::{check_address, credential_for, forge_of},
+    clone_path,
+    co_change::{self, co_changes},
+    commit_record,
+    counted::{Counted, changed_at},
     entities::Outlines,
+    evict_repository_record, find_git,
+    lineage::update_lineage,
+    lock_repositories,
     named::{Names, abbreviated, known_of, resolve},
-    standing::{Checkpoint, FORMAT, SyncPlan},
+    open_objects,
+    people::{add_identities, note_possible_orphans},
+    repository_record,
+    standing::{Checkpoint, FORMAT, SyncPlan, begin_sync, finish_sync},
     thread_key,
 };
 use crate::{
-    Engine,
     error::{Error, Result},
+    resources::Resources,
     sync::forgotten,
     task::Reporter,
 };
@@ -91,63 +101,59 @@ impl Summary {
     }
 }
 
-impl Engine {
-    /// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
-    pub(crate) fn sync_repository(
-        &self,
-        entry: &RepositoryEntry,
-        full: bool,
-        reporter: &Reporter,
-        cancel: &Cancel,
-    ) -> Result<Report> {
-        let _one_at_a_time = self.reading();
-        // It may have been forgotten while another sync was at work.
-        if self.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
-            return Err(forgotten(&entry.project));
-        }
-        let mut work = Work {
-            engine: self,
-            project: &entry.project,
-            git: self.git()?,
-            threads: thread::available_parallelism().map_or(1, usize::from),
-            reporter,
-            cancel,
-            report: Report::default(),
-        };
-        work.run(entry, full)?;
-        Ok(work.report)
+/// Fetches a repository and brings the ledger to what it has. Ends early once `cancel` says so.
+pub(crate) fn sync_repository(
+    resources: &Resources,
+    entry: &RepositoryEntry,
+    full: bool,
+    reporter: &Reporter,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let _one_at_a_time = lock_repositories(resources);
+    // It may have been forgotten while another sync was at work.
+    if resources.ledger().is_forgotten(&Subject::Project(entry.project.clone()))? {
+        return Err(forgotten(&entry.project));
     }
+    let mut work = Work {
+        resources,
+        project: &entry.project,
+        git: find_git(resources)?,
+        threads: thread::available_parallelism().map_or(1, usize::from),
+        reporter,
+        cancel,
+        report: Report::default(),
+    };
+    work.run(entry, full)?;
+    Ok(work.report)
 }
 
-impl Engine {
-    /// Summaries of commits; those that this run has not read come from the ledger.
-    pub(super) fn summaries(
-        &self,
-        project: &str,
-        commits: &[Sha],
-        read: &mut HashMap<Sha, Summary>,
-    ) -> Result<Vec<Summary>> {
-        let Some(repository) = self.repository_record(project)? else { return Ok(vec![]) };
-        let context = Context { forge: repository.forge, project, forge_url: &repository.forge_url };
-        let mut summaries = Vec::new();
-        for commit in commits {
-            match read.remove(commit) {
-                Some(summary) => summaries.push(summary),
-                None => {
-                    let Some(record) = self.commit_record(project, &commit.to_string())? else { continue };
-                    let texts = abbreviated(&record.commit.message, context).into_iter();
-                    let named = texts.map(|text| (text.clone(), record.named.get(&text).copied())).collect();
-                    summaries.push(Summary::of(&record, named));
-                }
+/// Summaries of commits; those that this run has not read come from the ledger.
+pub(super) fn load_summaries(
+    resources: &Resources,
+    project: &str,
+    commits: &[Sha],
+    read: &mut HashMap<Sha, Summary>,
+) -> Result<Vec<Summary>> {
+    let Some(repository) = repository_record(resources, project)? else { return Ok(vec![]) };
+    let context = Context { forge: repository.forge, project, forge_url: &repository.forge_url };
+    let mut summaries = Vec::new();
+    for commit in commits {
+        match read.remove(commit) {
+            Some(summary) => summaries.push(summary),
+            None => {
+                let Some(record) = commit_record(resources, project, &commit.to_string())? else { continue };
+                let texts = abbreviated(&record.commit.message, context).into_iter();
+                let named = texts.map(|text| (text.clone(), record.named.get(&text).copied())).collect();
+                summaries.push(Summary::of(&record, named));
             }
         }
-        Ok(summaries)
     }
+    Ok(summaries)
 }
 
 /// The sync of one repository.
 pub(super) struct Work<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) resources: &'a Resources,
     pub(super) project: &'a str,
     git: Git,
     pub(super) threads: usize,
@@ -160,28 +166,28 @@ impl Work<'_> {
     fn run(&mut self, entry: &RepositoryEntry, full: bool) -> Result<()> {
         self.reporter.phase(format!("{} fetching", self.project), None);
         let (state, mut repository) = self.fetch(entry)?;
-        let clone = self.engine.clone_of(self.project);
+        let clone = clone_path(self.resources, self.project);
         let refs = self.redact_refs(refs::read(&clone)?);
         let default = self.default_branch(&refs, &state)?;
         let tips = wanted(&refs, entry, &default)?;
         repository.default_branch = Some(RepoPath::from_printed(&default));
-        let window = self.engine.settings().retention.commits;
+        let window = self.resources.settings().retention.commits;
         repository.shallow |= window.is_some();
         let basis = Checkpoint { tips, default, boundary: refs::boundary(&clone), window, format: FORMAT };
-        let (extent, done) = self.engine.begin_sync(self.project, &basis, full)?;
+        let (extent, done) = begin_sync(self.resources, self.project, &basis, full)?;
         self.put_repository(&repository)?;
         if extent > SyncPlan::Nothing {
             self.commits_and_code(&basis, extent, &done)?;
         }
         self.branches(&basis.tips, &basis.default)?;
         self.tags(&refs)?;
-        self.engine.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
-        self.engine.finish_sync(self.project, basis)
+        self.resources.ledger().record_indexed(self.project, &basis.tips, Timestamp::now())?;
+        finish_sync(self.resources, self.project, basis)
     }
 
     /// Names of branches and tags are kept and shown like texts. Where two have become the same, the first one counts.
     fn redact_refs(&self, mut refs: Refs) -> Refs {
-        let redactor = self.engine.redactor();
+        let redactor = self.resources.redactor();
         let clean = |name: &mut RepoPath| {
             if let (Cow::Owned(clean), _) = redactor.redact(name.as_str()) {
                 *name = RepoPath::from_printed(&clean);
@@ -195,9 +201,9 @@ impl Work<'_> {
     }
 
     fn fetch(&mut self, entry: &RepositoryEntry) -> Result<(CloneState, Repository)> {
-        let address = self.engine.check_address(&entry.address)?;
-        let directory = self.engine.clone_of(self.project);
-        let credential = self.engine.credential_for(&address);
+        let address = check_address(self.resources, &entry.address)?;
+        let directory = clone_path(self.resources, self.project);
+        let credential = credential_for(self.resources, &address);
         let request = CloneRequest {
             address: &address,
             directory: &directory,
@@ -210,11 +216,11 @@ impl Work<'_> {
         } else {
             clone(&self.git, request, self.cancel)
         }?;
-        let known = self.engine.repository_record(self.project)?;
+        let known = repository_record(self.resources, self.project)?;
         // Read once: what messages mean must not change while they are kept.
         let (forge, forge_url) = match &known {
             Some(known) => (known.forge, known.forge_url.clone()),
-            None => self.engine.forge_of(entry, &address),
+            None => forge_of(self.resources, entry, &address),
         };
         let repository = Repository {
             address: entry.address.clone(),
@@ -234,7 +240,7 @@ impl Work<'_> {
             )));
         }
         // What the origin says now, not what an earlier HEAD of the clone was.
-        let head = state.default_branch.as_deref().map(|name| self.engine.redactor().redact(name).0.into_owned());
+        let head = state.default_branch.as_deref().map(|name| self.resources.redactor().redact(name).0.into_owned());
         let is_there = |name: &String| refs.branches.iter().any(|branch| branch.name.as_str() == *name);
         // A HEAD that points nowhere: the usual names, then the first.
         let usual = ["main", "master", "trunk"].map(str::to_owned);
@@ -245,7 +251,7 @@ impl Work<'_> {
     fn put_repository(&mut self, repository: &Repository) -> Result<()> {
         let item = self.item(ItemKind::Repository, REPOSITORY.to_owned(), None, None, repository);
         self.commit(&Page { items: vec![item], fetched_at: Timestamp::now(), ..Page::default() })?;
-        self.engine.evict_repository_record(self.project);
+        evict_repository_record(self.resources, self.project);
         Ok(())
     }
 
@@ -253,7 +259,7 @@ impl Work<'_> {
         let (tips, default) = (&basis.tips, basis.default.as_str());
         let now: BTreeSet<Sha> = tips.values().copied().collect();
         let all: Vec<Sha> = now.iter().copied().collect();
-        let mut graph = CommitGraph::read(&self.git, &self.engine.clone_of(self.project), &all, self.cancel)?;
+        let mut graph = CommitGraph::read(&self.git, &clone_path(self.resources, self.project), &all, self.cancel)?;
         let before: BTreeSet<Sha> = done.tips.values().copied().collect();
         let stored = self.stored_commits()?;
         let (kept, comes_back) = self.window(basis, &mut graph, &before, &stored)?;
@@ -261,7 +267,7 @@ impl Work<'_> {
         let indexed = if forward { graph.reach(&before) } else { HashSet::new() };
 
         if extent == SyncPlan::Again {
-            self.engine.note_possible_orphans()?;
+            note_possible_orphans(self.resources)?;
         }
         let known = if extent == SyncPlan::Again { HashSet::new() } else { stored.clone() };
         let mut names = graph.order.clone();
@@ -276,19 +282,19 @@ impl Work<'_> {
 
         self.reporter.phase(format!("{} line lineage", self.project), None);
         let anew = extent == SyncPlan::Again || comes_back;
-        self.engine.update_lineage(self.project, tips, anew, kept.as_ref(), self.cancel)?;
+        update_lineage(self.resources, self.project, tips, anew, kept.as_ref(), self.cancel)?;
 
         // Commits since the last complete sync, also those that an interrupted one wrote.
         let pending: Vec<Sha> = graph.order.iter().copied().filter(|commit| !indexed.contains(commit)).collect();
-        let pending = self.engine.summaries(self.project, &pending, &mut summaries)?;
+        let pending = load_summaries(self.resources, self.project, &pending, &mut summaries)?;
         let counted = Counted { before: &before, now: &now, new: &pending, forward };
-        let (engine, project) = (self.engine, self.project);
-        let mut every = || engine.summaries(project, &graph.order, &mut HashMap::new());
+        let (resources, project) = (self.resources, self.project);
+        let mut every = || load_summaries(resources, project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.left_out_of_commits(&counted, &mut every)?;
-        self.engine.add_identities(pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
+        add_identities(self.resources, pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
         if let Some(head) = tips.get(default) {
-            let times = self.engine.changed_at(self.project, &counted, &mut every)?;
+            let times = changed_at(self.resources, self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();
             self.head_files(old_head, *head, &touched, &times)?;
             self.head_links()?;
@@ -307,7 +313,7 @@ impl Work<'_> {
     ) -> Result<(Option<HashSet<Sha>>, bool)> {
         let Some(count) = basis.window else { return Ok((None, false)) };
         let tips: Vec<Sha> = basis.tips.values().copied().collect();
-        let clone = self.engine.clone_of(self.project);
+        let clone = clone_path(self.resources, self.project);
         let kept = CommitGraph::newest(&self.git, &clone, &tips, count, self.cancel)?;
         let seen = graph.reach(before);
         let comes_back = before.iter().any(|tip| !graph.has(*tip))
@@ -317,7 +323,7 @@ impl Work<'_> {
     }
 
     fn stored_commits(&self) -> Result<HashSet<Sha>> {
-        let keys = self.engine.ledger().keys(self.project, ItemKind::Commit)?;
+        let keys = self.resources.ledger().keys(self.project, ItemKind::Commit)?;
         Ok(keys.iter().filter_map(|key| Sha::from_hex(key.as_bytes())).collect())
     }
 
@@ -338,7 +344,7 @@ impl Work<'_> {
         let is_known =
             move |sha| known.contains(&sha) || kept.as_ref().is_some_and(|kept: &HashSet<Sha>| !kept.contains(&sha));
         let wanted = Wanted { tips, except: &[], known: Some(Box::new(is_known)) };
-        let clone = self.engine.clone_of(self.project);
+        let clone = clone_path(self.resources, self.project);
         let mut commits = history(&self.git, &clone, wanted, HistoryOptions::default(), self.cancel)?;
         let mut outlines = Outlines::default();
         loop {
@@ -358,7 +364,7 @@ impl Work<'_> {
         outlines: &mut Outlines,
         summaries: &mut HashMap<Sha, Summary>,
     ) -> Result<()> {
-        let objects = self.engine.objects(self.project)?;
+        let objects = open_objects(self.resources, self.project)?;
         let repository = self.repository()?;
         let context = Context { forge: repository.forge, project: self.project, forge_url: &repository.forge_url };
         let count = commits.len() as u64;
@@ -394,7 +400,7 @@ impl Work<'_> {
 
     fn repository(&self) -> Result<Arc<Repository>> {
         let missing = || Error::internal(format!("the ledger has lost the repository of {}", self.project));
-        self.engine.repository_record(self.project)?.ok_or_else(missing)
+        repository_record(self.resources, self.project)?.ok_or_else(missing)
     }
 
     /// What each merge brought to the default branch.
@@ -414,7 +420,7 @@ impl Work<'_> {
             }
             self.commit(&page)?;
         }
-        let stored = self.engine.ledger().keys(self.project, ItemKind::Merge)?;
+        let stored = self.resources.ledger().keys(self.project, ItemKind::Merge)?;
         let is_gone = |key: &String| Sha::from_hex(key.as_bytes()).is_none_or(|sha| !now.contains_key(&sha));
         self.bury(ItemKind::Merge, stored.into_iter().filter(is_gone))
     }
@@ -422,7 +428,7 @@ impl Work<'_> {
     fn co_change(&mut self, counted: &Counted<'_>, all: &mut dyn FnMut() -> Result<Vec<Summary>>) -> Result<()> {
         let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
         for name in [co_change::FILES, co_change::ENTITIES] {
-            let pairs = self.engine.co_changes(self.project, name, counted, all)?;
+            let pairs = co_changes(self.resources, self.project, name, counted, all)?;
             page.items.push(self.item(ItemKind::CoChange, name.to_owned(), None, None, &pairs));
         }
         self.commit(&page)
@@ -436,7 +442,7 @@ impl Work<'_> {
             page.items.push(self.item(ItemKind::Branch, name.clone(), None, None, &branch));
         }
         self.commit(&page)?;
-        let stored = self.engine.ledger().keys(self.project, ItemKind::Branch)?;
+        let stored = self.resources.ledger().keys(self.project, ItemKind::Branch)?;
         self.bury(ItemKind::Branch, stored.into_iter().filter(|name| !tips.contains_key(name)))
     }
 
@@ -449,7 +455,7 @@ impl Work<'_> {
             self.commit(&page)?;
         }
         let current: HashSet<&str> = refs.tags.iter().map(|tag| tag.name.as_str()).collect();
-        let stored = self.engine.ledger().keys(self.project, ItemKind::Tag)?;
+        let stored = self.resources.ledger().keys(self.project, ItemKind::Tag)?;
         self.bury(ItemKind::Tag, stored.into_iter().filter(|name| !current.contains(name.as_str())))
     }
 
@@ -464,7 +470,7 @@ impl Work<'_> {
     ) -> NewItem {
         // Records have text keys and finite numbers only.
         let mut json = serde_json::to_value(value).unwrap_or_default();
-        let found = self.engine.redactor().redact_json(&mut json);
+        let found = self.resources.redactor().redact_json(&mut json);
         NewItem {
             project: self.project.to_owned(),
             kind,
@@ -481,7 +487,7 @@ impl Work<'_> {
         if self.cancel.is_cancelled() {
             return Err(Error::new(crate::error::ErrorKind::Conflict, "the sync was stopped"));
         }
-        let changes = self.engine.ledger().commit(page)?;
+        let changes = self.resources.ledger().commit(page)?;
         self.report.changes.add(&changes);
         Ok(())
     }
@@ -489,7 +495,7 @@ impl Work<'_> {
     pub(super) fn bury(&mut self, kind: ItemKind, keys: impl Iterator<Item = String>) -> Result<()> {
         let gone: Vec<_> = keys.map(|key| (self.project.to_owned(), kind, key)).collect();
         if !gone.is_empty() {
-            self.report.gone += self.engine.ledger().bury(&gone, Timestamp::now())?;
+            self.report.gone += self.resources.ledger().bury(&gone, Timestamp::now())?;
         }
         Ok(())
     }

@@ -13,11 +13,11 @@ use jiff::Timestamp;
 
 use super::{
     LEXICAL_ONLY, Mode, SearchRequest,
-    evidence::{Scale, ScoredPassage, Text},
+    evidence::{NearnessRange, Scale, ScoredPassage, Text},
     id_of,
     query::ParsedQuery,
 };
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Documents that text search proposes: of conversations, which tell reasons, and of commits and code, which would
 /// crowd them out.
@@ -41,67 +41,66 @@ pub(super) struct Found {
     pub(super) warnings: Vec<String>,
 }
 
-impl Engine {
-    /// Asks both legs at the same time.
-    pub(super) async fn retrieve_candidates(&self, request: &SearchRequest, words: &str) -> Result<Found> {
-        let index = self.index();
-        let mode = request.mode;
-        // In a task of its own, so that the legs can use a core each.
-        let lexical = tokio::spawn({
-            let (index, words) = (index.clone(), words.to_owned());
-            let filters = if mode == Mode::Semantic { vec![] } else { lexical_filters(&request.filter) };
-            async move {
-                let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
-                Ok::<_, IndexError>(try_join_all(searches).await?.concat())
-            }
-        });
-        let semantic = async {
-            if mode == Mode::Lexical || index.coverage().embedded == 0 {
-                return Ok(Ok((vec![], vec![])));
-            }
-            match self.embedder().embed_query(&request.query).await {
-                Ok(vector) => {
-                    let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
-                    hits.map(|hits| Ok((vector, hits)))
-                }
-                Err(error) => Ok(Err(error)),
-            }
-        };
-        let (lexical, semantic) = tokio::join!(lexical, semantic);
-        let words = lexical??;
-        let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![] };
-        match semantic? {
-            Ok((vector, passages)) => (found.vector, found.passages) = (vector, passages),
-            Err(error) if mode == Mode::Semantic => return Err(error.into()),
-            Err(error) => {
-                tracing::debug!(%error, "no vector for the query");
-                found.warnings.push(LEXICAL_ONLY.to_owned());
-                found.mode = Mode::Lexical;
-            }
+/// Asks both legs at the same time.
+pub(super) async fn retrieve_candidates(resources: &Resources, request: &SearchRequest, words: &str) -> Result<Found> {
+    let index = resources.index();
+    let mode = request.mode;
+    // In a task of its own, so that the legs can use a core each.
+    let lexical = tokio::spawn({
+        let (index, words) = (index.clone(), words.to_owned());
+        let filters = if mode == Mode::Semantic { vec![] } else { lexical_filters(&request.filter) };
+        async move {
+            let searches = filters.iter().map(|(filter, limit)| index.lexical(&words, filter, *limit));
+            Ok::<_, IndexError>(try_join_all(searches).await?.concat())
         }
-        Ok(found)
+    });
+    let semantic = async {
+        if mode == Mode::Lexical || index.coverage().embedded == 0 {
+            return Ok(Ok((vec![], vec![])));
+        }
+        match resources.embedder().embed_query(&request.query).await {
+            Ok(vector) => {
+                let hits = index.semantic(&vector, &candidate_filter(&request.filter), SEMANTIC_CANDIDATES).await;
+                hits.map(|hits| Ok((vector, hits)))
+            }
+            Err(error) => Ok(Err(error)),
+        }
+    };
+    let (lexical, semantic) = tokio::join!(lexical, semantic);
+    let words = lexical??;
+    let mut found = Found { mode, words, passages: vec![], vector: vec![], warnings: vec![] };
+    match semantic? {
+        Ok((vector, passages)) => (found.vector, found.passages) = (vector, passages),
+        Err(error) if mode == Mode::Semantic => return Err(error.into()),
+        Err(error) => {
+            tracing::debug!(%error, "no vector for the query");
+            found.warnings.push(LEXICAL_ONLY.to_owned());
+            found.mode = Mode::Lexical;
+        }
     }
+    Ok(found)
+}
 
-    /// Measures the passages of documents; the text itself of those that have no vectors yet.
-    pub(super) async fn measure(
-        &self,
-        scale: &Scale<'_>,
-        vector: &[f32],
-        ids: &[String],
-    ) -> Result<Vec<ScoredPassage>> {
-        let index = self.index();
-        let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let passages = index.compare(vector, scale.terms, &asked);
-        let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
-        let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
-        let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
-        if !others.is_empty() {
-            let mut cutter = Terms::default();
-            let texts = index.documents(&others).await?.into_iter();
-            measured.extend(texts.map(|document| scale.document(document, &mut cutter)));
-        }
-        Ok(measured)
+/// Measures the passages of documents; the text itself of those that have no vectors yet.
+pub(super) async fn score_passages(
+    resources: &Resources,
+    scale: &Scale<'_>,
+    vector: &[f32],
+    ids: &[String],
+) -> Result<Vec<ScoredPassage>> {
+    let index = resources.index();
+    let asked: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let passages = index.compare(vector, scale.terms, &asked);
+    let mut measured: Vec<ScoredPassage> = passages.into_iter().map(|passage| scale.passage(passage)).collect();
+    let embedded: BTreeSet<&str> = measured.iter().map(|passage| passage.document.as_str()).collect();
+    let others: Vec<String> = ids.iter().filter(|id| !embedded.contains(id.as_str())).cloned().collect();
+    if !others.is_empty() {
+        let mut cutter = Terms::default();
+        let near = NearnessRange::of(&measured);
+        let texts = index.documents(&others).await?.into_iter();
+        measured.extend(texts.map(|document| scale.document(document, near, &mut cutter)));
     }
+    Ok(measured)
 }
 
 /// Those of the passages whose texts are in the index.

@@ -10,7 +10,7 @@ use backstory_store::index::Projects;
 use regex::Regex;
 
 use super::candidates::is_excluded;
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Names of a text that are looked up.
 const MAX_NAMES: usize = 3;
@@ -67,35 +67,33 @@ pub(crate) struct Definition {
     pub(crate) file: String,
 }
 
-impl Engine {
-    /// The definitions of a name, of those that a filter does not leave out; those with the whole name first.
-    pub(crate) async fn definitions(&self, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
-        let within = Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), ..Filter::default() };
-        let index = self.index();
-        let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
-        let own = own.replace("->", ".");
-        let hits = index.lexical(&own, &within, LOOKED_AT).await?;
-        // A name that is used in very many places is found there first.
-        let namesakes = index.definitions(&own, Projects::of(&within), MAX_NAMESAKES);
-        let mut seen = HashSet::new();
-        let ids = hits.iter().map(|hit| hit.document.as_str()).chain(namesakes.iter().map(|id| &**id));
-        let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();
-        let facts = index.facts(ids.iter().copied());
-        let mut found: Vec<(bool, Definition)> = Vec::new();
-        for id in ids {
-            let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(id)) else {
-                continue;
-            };
-            let is_it = is_called(&entity, &own) && path.is_none_or(|path| at.ends_with(path));
-            if is_it && !is_excluded(filter, id, facts) {
-                let definition = Definition { id: id.to_owned(), file: facts.thread.to_string() };
-                found.push((entity != own, definition));
-            }
+/// The definitions of a name, of those that a filter does not leave out; those with the whole name first.
+pub(crate) async fn find_definitions(resources: &Resources, name: &str, filter: &Filter) -> Result<Vec<Definition>> {
+    let within = Filter { kinds: vec![DocumentKind::Code], project: filter.project.clone(), ..Filter::default() };
+    let index = resources.index();
+    let (path, own) = name.rsplit_once('#').map_or((None, name), |(path, own)| (Some(path), own));
+    let own = own.replace("->", ".");
+    let hits = index.lexical(&own, &within, LOOKED_AT).await?;
+    // A name that is used in very many places is found there first.
+    let namesakes = index.definitions(&own, Projects::of(&within), MAX_NAMESAKES);
+    let mut seen = HashSet::new();
+    let ids = hits.iter().map(|hit| hit.document.as_str()).chain(namesakes.iter().map(|id| &**id));
+    let ids: Vec<&str> = ids.filter(|id| seen.insert(*id)).collect();
+    let facts = index.facts(ids.iter().copied());
+    let mut found: Vec<(bool, Definition)> = Vec::new();
+    for id in ids {
+        let (Ok(NodeId::Entity { path: at, name: entity, .. }), Some(facts)) = (id.parse(), facts.get(id)) else {
+            continue;
+        };
+        let is_it = is_called(&entity, &own) && path.is_none_or(|path| at.ends_with(path));
+        if is_it && !is_excluded(filter, id, facts) {
+            let definition = Definition { id: id.to_owned(), file: facts.thread.to_string() };
+            found.push((entity != own, definition));
         }
-        // Of equal ones in the order in which they were found.
-        found.sort_by_key(|(is_part, _)| *is_part);
-        Ok(found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect())
     }
+    // Of equal ones in the order in which they were found.
+    found.sort_by_key(|(is_part, _)| *is_part);
+    Ok(found.into_iter().map(|(_, definition)| definition).take(MAX_DEFINITIONS).collect())
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(super) struct ScoredPassage {
     pub(super) text: Text,
     /// Cosine similarity, 0 to 1; 0 without a vector.
     pub(super) similarity: f32,
+    /// The same, estimated from its words where there is no vector.
+    pub(super) nearness: f32,
     /// Share of the query's words, rare ones counting more, 0 to 1.
     pub(super) coverage: f32,
     /// Which of the query's terms it has.
@@ -59,7 +61,7 @@ impl Text {
 
 impl ScoredPassage {
     fn value(&self) -> f32 {
-        self.similarity + WORDS_OF_PASSAGE * self.coverage
+        self.nearness + WORDS_OF_PASSAGE * self.coverage
     }
 }
 
@@ -75,8 +77,10 @@ pub(super) struct Scale<'a> {
 
 impl Scale<'_> {
     pub(super) fn passage(&self, passage: StoredPassage) -> ScoredPassage {
+        let similarity = passage.similarity.clamp(0.0, 1.0);
         ScoredPassage {
-            similarity: passage.similarity.clamp(0.0, 1.0),
+            similarity,
+            nearness: similarity,
             coverage: self.weights.share(passage.found),
             found: passage.found,
             document: passage.document,
@@ -85,10 +89,17 @@ impl Scale<'_> {
     }
 
     /// Measures a document that has no vectors yet.
-    pub(super) fn document(&self, document: StoredDocument, cutter: &mut Terms) -> ScoredPassage {
+    pub(super) fn document(&self, document: StoredDocument, near: NearnessRange, cutter: &mut Terms) -> ScoredPassage {
         let found = self.terms.found_in(&document.text, cutter);
         let coverage = self.weights.share(found);
-        ScoredPassage { similarity: 0.0, coverage, found, document: document.id, text: Text::Document(document.text) }
+        ScoredPassage {
+            similarity: 0.0,
+            nearness: near.estimate(coverage),
+            coverage,
+            found,
+            document: document.id,
+            text: Text::Document(document.text),
+        }
     }
 
     /// BM25 scores as shares of the largest that there could be.
@@ -106,12 +117,40 @@ impl Scale<'_> {
     }
 }
 
+/// How near the passages that have vectors are to the query. While vectors are being made, a document without one must
+/// not rank behind all that have one, so its words say where it is in this range.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NearnessRange {
+    mean: f32,
+    largest: f32,
+}
+
+impl NearnessRange {
+    /// That of passages with vectors; nothing is estimated if there are none.
+    pub(super) fn of(passages: &[ScoredPassage]) -> Self {
+        if passages.is_empty() {
+            return Self::default();
+        }
+        let similarities = || passages.iter().map(|passage| passage.similarity);
+        Self {
+            mean: similarities().sum::<f32>() / passages.len() as f32,
+            largest: similarities().fold(0.0, f32::max),
+        }
+    }
+
+    fn estimate(self, coverage: f32) -> f32 {
+        self.mean + (self.largest - self.mean) * coverage
+    }
+}
+
 /// A document that is ranked, with all that speaks for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidate {
     /// Its passages, of its own and of its parts, the best first.
     pub(super) passages: Vec<ScoredPassage>,
     pub(super) parts: Parts,
+    /// Its semantic part, with estimates for passages that have no vectors yet.
+    pub(super) nearness: f32,
     /// The share of BM25 that it reached as a whole.
     lexical: f32,
 }
@@ -128,16 +167,19 @@ impl Candidate {
             let second = passages.get(1).map_or((best - NO_SECOND).max(0.0), value);
             (1.0 - SECOND) * best + SECOND * second
         };
-        let near = of_two(|passage| passage.similarity);
-        let own = passages.iter().filter(|passage| passage.document == whole).map(|passage| passage.similarity);
-        let own = own.fold(0.0, f32::max);
         let is_thread = matches!(facts.kind, DocumentKind::Issue | DocumentKind::MergeRequest);
-        let semantic = if is_thread { (1.0 - OWN) * near + OWN * own } else { near };
+        let semantic_part = |value: fn(&ScoredPassage) -> f32| {
+            let near = of_two(value);
+            let own = passages.iter().filter(|passage| passage.document == whole).map(value).fold(0.0, f32::max);
+            if is_thread { (1.0 - OWN) * near + OWN * own } else { near }
+        };
+        let semantic = semantic_part(|passage| passage.similarity);
+        let nearness = semantic_part(|passage| passage.nearness);
         let covered = of_two(|passage| passage.coverage);
         // The words of a commit's diff say what its message does not; they are in no passage.
         let words = if facts.kind == DocumentKind::Commit { lexical } else { f32::midpoint(covered, lexical) };
-        let parts = Parts { semantic, lexical: words, importance: facts.importance, ..Parts::default() };
-        Self { passages, parts, lexical }
+        let parts = Parts { semantic, lexical: words, ..Parts::default() };
+        Self { passages, parts, nearness, lexical }
     }
 
     /// The candidate with the passages of something that belongs to it.

@@ -10,9 +10,10 @@ use backstory_model::{
 use backstory_store::index::{Named, Projects};
 
 use crate::{
-    Engine,
     error::{Error, Result, message},
     read::ThreadFilter,
+    repository::people::author_keys,
+    resources::Resources,
 };
 
 /// Longest name of a person or label, in characters: every name that is known is compared with it.
@@ -22,72 +23,72 @@ const MAX_NAMES: usize = 100;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
-impl Engine {
-    /// Says of the author and the label of a list that nothing has which one is nearest, as a search does.
-    ///
-    /// # Errors
-    /// A name is too long, or a store failed.
-    pub async fn absent_names(&self, filter: &ThreadFilter) -> Result<Vec<String>> {
-        let mut filter = Filter {
-            authors: filter.author.iter().cloned().collect(),
-            labels: filter.label.iter().cloned().collect(),
-            project: filter.project.clone(),
-            ..Filter::default()
-        };
-        check_names(&filter)?;
-        self.expand_author_names(&mut filter).await
-    }
+/// Says of the author and the label of a list that nothing has which one is nearest, as a search does.
+///
+/// # Errors
+/// A name is too long, or a store failed.
+pub(crate) async fn absent_names(resources: &Resources, filter: &ThreadFilter) -> Result<Vec<String>> {
+    let mut filter = Filter {
+        authors: filter.author.iter().cloned().collect(),
+        labels: filter.label.iter().cloned().collect(),
+        project: filter.project.clone(),
+        ..Filter::default()
+    };
+    check_names(&filter)?;
+    expand_author_names(resources, &mut filter).await
+}
 
-    /// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
-    /// document has which one is nearest.
-    pub(super) async fn expand_author_names(&self, filter: &mut Filter) -> Result<Vec<String>> {
-        if filter.authors.is_empty() && filter.labels.is_empty() {
-            return Ok(Vec::new());
+/// Adds to the authors of a filter their other user names and addresses. Says of each author and label that no
+/// document has which one is nearest.
+pub(super) async fn expand_author_names(resources: &Resources, filter: &mut Filter) -> Result<Vec<String>> {
+    if filter.authors.is_empty() && filter.labels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked = filter.clone();
+    let (authors, absent) = resources.blocking(move |resources| settled_names(resources, &asked)).await?;
+    filter.authors = authors;
+    Ok(absent)
+}
+
+/// All that the authors of a filter are called, and what to say of names that nothing has. Compares each with every
+/// name that is known.
+fn settled_names(resources: &Resources, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
+    let index = resources.index();
+    let known = |what: Named, names: &[String]| {
+        if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
+    };
+    let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
+    let (mut authors, mut absent) = (Vec::new(), Vec::new());
+    for author in &filter.authors {
+        let keys = author_keys(resources, author)?;
+        if !people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key))) {
+            absent.push(("nothing is by", author, &people));
         }
-        let (engine, asked) = (self.clone(), filter.clone());
-        let (authors, absent) = self.blocking(move || engine.settled_names(&asked)).await?;
-        filter.authors = authors;
-        Ok(absent)
+        authors.extend(keys);
     }
+    let has = |label: &&String| labels.iter().any(|own| is_same_name(own, label));
+    absent.extend(
+        filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
+    );
+    let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
+        message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
+    };
+    Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
+}
 
-    /// All that the authors of a filter are called, and what to say of names that nothing has. Compares each with every
-    /// name that is known.
-    fn settled_names(&self, filter: &Filter) -> Result<(Vec<String>, Vec<String>)> {
-        let index = self.index();
-        let known = |what: Named, names: &[String]| {
-            if names.is_empty() { BTreeSet::new() } else { index.known(what, Projects::of(filter)) }
-        };
-        let (people, labels) = (known(Named::Author, &filter.authors), known(Named::Label, &filter.labels));
-        let (mut authors, mut absent) = (Vec::new(), Vec::new());
-        for author in &filter.authors {
-            let keys = self.author_keys(author)?;
-            if !people.iter().any(|own| keys.iter().any(|key| is_same_name(own, key))) {
-                absent.push(("nothing is by", author, &people));
-            }
-            authors.extend(keys);
-        }
-        let has = |label: &&String| labels.iter().any(|own| is_same_name(own, label));
-        absent.extend(
-            filter.labels.iter().filter(|label| !has(label)).map(|label| ("nothing has the label", label, &labels)),
-        );
-        let told = |(what, name, known): (&str, &String, &BTreeSet<Arc<str>>)| {
-            message(&format!("{what} '{}'{}", echo(name), nearest(name, known)))
-        };
-        Ok((authors, absent.into_iter().take(MAX_ABSENT).map(told).collect()))
-    }
-
-    /// The conditions of a list with its names in the case in which they are known.
-    ///
-    /// # Errors
-    /// A name is too long.
-    pub(crate) async fn with_known_spelling(&self, filter: &ThreadFilter) -> Result<ThreadFilter> {
-        filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
-        let (engine, filter) = (self.clone(), filter.clone());
-        self.blocking(move || {
+/// The conditions of a list with its names in the case in which they are known.
+///
+/// # Errors
+/// A name is too long.
+pub(crate) async fn with_known_spelling(resources: &Resources, filter: &ThreadFilter) -> Result<ThreadFilter> {
+    filter.author.iter().chain(&filter.label).try_for_each(|name| check_name(name))?;
+    let filter = filter.clone();
+    resources
+        .blocking(move |resources| {
             let projects =
                 filter.project.as_ref().map_or(Projects::All, |one| Projects::Only(std::slice::from_ref(one)));
             let written = |what: Named, name: &String| {
-                let known = engine.index().known(what, projects);
+                let known = resources.index().known(what, projects);
                 let is_known = known.contains(name.as_str());
                 let other = known.into_iter().find(|own| !is_known && is_same_name(own, name));
                 other.map_or_else(|| name.clone(), |own| own.to_string())
@@ -99,7 +100,6 @@ impl Engine {
             })
         })
         .await
-    }
 }
 
 /// Refuses names that are too long, or too many of them.

@@ -15,7 +15,7 @@ use backstory_model::{
 use backstory_store::{graph::Direction, index::DocumentFacts};
 
 use super::{Member, Order, candidates::meets, evidence::Candidate, facts_of, id_of};
-use crate::{Engine, error::Result};
+use crate::{error::Result, resources::Resources};
 
 /// Hits whose place in the graph is looked up.
 const LOOKED_UP: usize = 20;
@@ -80,11 +80,10 @@ impl Story {
             why.push(format!("lexical {:.2}{words}", parts.lexical));
         }
         why.extend(self.reranked.map(|judgement| format!("reranked {judgement:.2}")));
-        let weighted = order.weights();
-        if parts.recency * weighted.recency > 0.0 {
+        if parts.recency > 0.0 {
             why.push(format!("recency {:.2}", parts.recency));
         }
-        if parts.importance * weighted.importance > 0.0 {
+        if parts.importance > 0.0 {
             why.push(format!("importance {:.2}", parts.importance));
         }
         if parts.author > 0.0 {
@@ -113,153 +112,155 @@ impl Links {
     }
 }
 
-impl Engine {
-    /// Ranks candidates, lets neighbours of the strongest gain, and folds what belongs together.
-    pub(super) async fn fold(
-        &self,
-        candidates: BTreeMap<String, Candidate>,
-        order: &mut Order<'_>,
-        filter: &Filter,
-    ) -> Result<Vec<Story>> {
-        let (mut candidates, mut carried) = self.carry(candidates, order, filter).await?;
-        order.complete(&mut candidates);
-        let first = order.ranked(&candidates);
-        let mut looked_up: Vec<NodeId> = first.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
-        looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
-        let named = order.understood.named.clone();
-        let engine = self.clone();
-        let seeds = if order.weights().relationship > 0.0 { SEEDS } else { 0 };
-        let links = self.blocking(move || engine.links(&looked_up, &named, seeds)).await?;
-        let mut neighbours = HashMap::new();
-        for (id, (gain, edge, other)) in &links.near {
-            if let Some(candidate) = candidates.get_mut(id) {
+/// Ranks candidates, lets neighbours of the strongest gain, and folds what belongs together.
+pub(super) async fn group_results(
+    resources: &Resources,
+    candidates: BTreeMap<String, Candidate>,
+    order: &mut Order<'_>,
+    filter: &Filter,
+) -> Result<Vec<Story>> {
+    let (mut candidates, mut carried) = fold_commits_into_merge_requests(resources, candidates, order, filter).await?;
+    order.complete(&mut candidates);
+    let first = order.ranked(&candidates);
+    let mut looked_up: Vec<NodeId> = first.iter().take(LOOKED_UP).filter_map(|(id, _)| id.parse().ok()).collect();
+    looked_up.retain(|id| matches!(id, NodeId::Thread(_) | NodeId::Commit { .. }));
+    let named = order.understood.named.clone();
+    let counts_relationship = order.weights().relationship > 0.0;
+    let mut seeds = Vec::new();
+    if counts_relationship {
+        seeds.extend(named.iter().map(|id| (id.clone(), NEAR_NAMED)));
+        seeds.extend(looked_up.iter().take(SEEDS).map(|id| (id.clone(), NEAR_STRONG)));
+    }
+    let mut links = resources.blocking(move |resources| load_links(resources, &looked_up, &seeds)).await?;
+    for id in &named {
+        links.near.insert(id_of(id), (1.0, "", String::new()));
+    }
+    let mut neighbours = HashMap::new();
+    for (id, (gain, edge, other)) in &links.near {
+        if let Some(candidate) = candidates.get_mut(id) {
+            if counts_relationship {
                 candidate.parts.relationship = *gain;
-                neighbours.insert(id.clone(), (*edge, other.clone()));
             }
+            neighbours.insert(id.clone(), (*edge, other.clone()));
         }
-        let mut stories: Vec<Story> = Vec::new();
-        let mut leader: HashMap<String, usize> = HashMap::new();
-        for (id, score) in order.ranked(&candidates) {
-            let Some(mut candidate) = candidates.remove(&id) else { continue };
-            // Of a file the definition that is asked for is shown.
-            candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains(&passage.document));
-            let others = links.same.iter().filter_map(|(a, b, edge)| match () {
-                () if *a == id => Some((b, *edge)),
-                () if *b == id => Some((a, *edge)),
-                () => None,
-            });
-            let others: Vec<_> = others.collect();
-            if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
-                // What did the work says more than the merge that brought it.
-                if links.brought(&stories[at].lead, &id) {
-                    stories[at].set_representative(&id, candidate);
-                } else {
-                    stories[at].join(&id, edge, candidate);
-                }
-                leader.insert(id, at);
-                continue;
-            }
-            // Commits of one merge belong together even if that was not found itself.
-            for (merge, _) in others.iter().filter(|(_, edge)| *edge == Edge::MergedBy) {
-                leader.entry((*merge).clone()).or_insert(stories.len());
-            }
-            leader.insert(id.clone(), stories.len());
-            let members = others.iter().filter_map(|(other, relation)| Member::new(other, *relation));
-            let members = members.chain(carried.remove(&id).unwrap_or_default());
-            let members = members.collect::<BTreeSet<_>>().into_iter().collect();
-            let neighbour = neighbours.remove(&id);
-            stories.push(Story { lead: id, members, candidate, score, reranked: None, neighbour });
-        }
-        Ok(stories)
     }
-
-    /// A commit that a merge request carried speaks for that: the strongest become parts of their merge requests,
-    /// which may not have been found themselves. Also returns what became part of what.
-    async fn carry(
-        &self,
-        mut candidates: BTreeMap<String, Candidate>,
-        order: &mut Order<'_>,
-        filter: &Filter,
-    ) -> Result<(BTreeMap<String, Candidate>, HashMap<String, Vec<Member>>)> {
-        let ranked = order.ranked(&candidates).into_iter().filter_map(|(id, _)| id.parse().ok());
-        let commits: Vec<(String, Sha)> = ranked
-            .filter_map(|id| match id {
-                NodeId::Commit { project, sha } => Some((project, sha.parse().ok()?)),
-                _ => None,
-            })
-            .take(CARRIED)
-            .collect();
-        let engine = self.clone();
-        let carriers = self.blocking(move || {
-            let carrier = |(project, sha): (String, Sha)| {
-                let commit = NodeId::commit(&project, &sha.to_string());
-                Ok(engine.carrier(&commit)?.map(|carrier| (commit.to_string(), carrier.to_string())))
-            };
-            commits.into_iter().filter_map(|commit| carrier(commit).transpose()).collect::<Result<Vec<_>>>()
+    let mut stories: Vec<Story> = Vec::new();
+    let mut leader: HashMap<String, usize> = HashMap::new();
+    for (id, score) in order.ranked(&candidates) {
+        let Some(mut candidate) = candidates.remove(&id) else { continue };
+        // Of a file the definition that is asked for is shown.
+        candidate.passages.sort_by_key(|passage| !order.understood.definitions.contains(&passage.document));
+        let others = links.same.iter().filter_map(|(a, b, edge)| match () {
+            () if *a == id => Some((b, *edge)),
+            () if *b == id => Some((a, *edge)),
+            () => None,
         });
-        let mut carried: HashMap<String, Vec<Member>> = HashMap::new();
-        let carriers = carriers.await?;
-        let ids: Vec<String> = carriers.iter().map(|(_, carrier)| carrier.clone()).collect();
-        order.facts.extend(facts_of(&self.index(), &ids));
-        for (commit, carrier) in carriers {
-            let Some(facts) = order.facts.get(&carrier).filter(|facts| meets(filter, &carrier, facts)) else {
-                continue;
-            };
-            let Some(own) = candidates.remove(&commit) else { continue };
-            let known = candidates.remove(&carrier).unwrap_or_default();
-            candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
-            carried.entry(carrier).or_default().extend(Member::new(&commit, Edge::PartOf));
+        let others: Vec<_> = others.collect();
+        if let Some((at, edge)) = others.iter().find_map(|(other, edge)| Some((*leader.get(*other)?, *edge))) {
+            // What did the work says more than the merge that brought it.
+            if links.brought(&stories[at].lead, &id) {
+                stories[at].set_representative(&id, candidate);
+            } else {
+                stories[at].join(&id, edge, candidate);
+            }
+            leader.insert(id, at);
+            continue;
         }
-        Ok((candidates, carried))
+        // Commits of one merge belong together even if that was not found itself.
+        for (merge, _) in others.iter().filter(|(_, edge)| *edge == Edge::MergedBy) {
+            leader.entry((*merge).clone()).or_insert(stories.len());
+        }
+        leader.insert(id.clone(), stories.len());
+        let members = others.iter().filter_map(|(other, relation)| Member::new(other, *relation));
+        let members = members.chain(carried.remove(&id).unwrap_or_default());
+        let members = members.collect::<BTreeSet<_>>().into_iter().collect();
+        let neighbour = neighbours.remove(&id);
+        stories.push(Story { lead: id, members, candidate, score, reranked: None, neighbour });
     }
+    Ok(stories)
+}
 
-    /// The merge request that a commit was merged as, or that brought it in. What traces tell besides, of requests whose
-    /// commits were rewritten, would take longer than the search.
-    fn carrier(&self, commit: &NodeId) -> Result<Option<ThreadId>> {
-        let graph = self.graph();
-        let mut commit = commit.clone();
-        for _ in 0..=MAX_MERGES {
-            for end in graph.edges(&commit, Direction::In, Some(Edge::MergedAs))? {
-                if let NodeId::Thread(id) = end.other {
-                    return Ok(Some(id));
+/// A commit that a merge request carried speaks for that: the strongest become parts of their merge requests,
+/// which may not have been found themselves. Also returns what became part of what.
+async fn fold_commits_into_merge_requests(
+    resources: &Resources,
+    mut candidates: BTreeMap<String, Candidate>,
+    order: &mut Order<'_>,
+    filter: &Filter,
+) -> Result<(BTreeMap<String, Candidate>, HashMap<String, Vec<Member>>)> {
+    let ranked = order.ranked(&candidates).into_iter().filter_map(|(id, _)| id.parse().ok());
+    let commits: Vec<(String, Sha)> = ranked
+        .filter_map(|id| match id {
+            NodeId::Commit { project, sha } => Some((project, sha.parse().ok()?)),
+            _ => None,
+        })
+        .take(CARRIED)
+        .collect();
+    let carriers = resources.blocking(move |resources| {
+        let carrier = |(project, sha): (String, Sha)| {
+            let commit = NodeId::commit(&project, &sha.to_string());
+            Ok(introducing_merge_request(resources, &commit)?.map(|carrier| (commit.to_string(), carrier.to_string())))
+        };
+        commits.into_iter().filter_map(|commit| carrier(commit).transpose()).collect::<Result<Vec<_>>>()
+    });
+    let mut carried: HashMap<String, Vec<Member>> = HashMap::new();
+    let carriers = carriers.await?;
+    let ids: Vec<String> = carriers.iter().map(|(_, carrier)| carrier.clone()).collect();
+    order.facts.extend(facts_of(&resources.index(), &ids));
+    for (commit, carrier) in carriers {
+        let Some(facts) = order.facts.get(&carrier).filter(|facts| meets(filter, &carrier, facts)) else {
+            continue;
+        };
+        let Some(own) = candidates.remove(&commit) else { continue };
+        let known = candidates.remove(&carrier).unwrap_or_default();
+        candidates.insert(carrier.clone(), known.with(&carrier, facts, own.passages));
+        carried.entry(carrier).or_default().extend(Member::new(&commit, Edge::PartOf));
+    }
+    Ok((candidates, carried))
+}
+
+/// The merge request that a commit was merged as, or that brought it in. What traces tell besides, of requests whose
+/// commits were rewritten, would take longer than the search.
+fn introducing_merge_request(resources: &Resources, commit: &NodeId) -> Result<Option<ThreadId>> {
+    let graph = resources.graph();
+    let mut commit = commit.clone();
+    for _ in 0..=MAX_MERGES {
+        for end in graph.edges(&commit, Direction::In, Some(Edge::MergedAs))? {
+            if let NodeId::Thread(id) = end.other {
+                return Ok(Some(id));
+            }
+        }
+        let merges = graph.edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
+        let Some(merge) = merges.into_iter().next() else { break };
+        commit = merge.other;
+    }
+    Ok(None)
+}
+
+/// The links of nodes, and the neighbours of `seeds`, with what each seed lets them gain.
+fn load_links(resources: &Resources, ids: &[NodeId], seeds: &[(NodeId, f32)]) -> Result<Links> {
+    let graph = resources.graph();
+    let mut links = Links::default();
+    for id in ids {
+        let (edge, direction) = match id {
+            NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }) => (Edge::Closes, Direction::Out),
+            NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }) => (Edge::Closes, Direction::In),
+            _ => (Edge::MergedBy, Direction::Out),
+        };
+        for end in graph.edges(id, direction, Some(edge))? {
+            links.same.push((id_of(id), id_of(&end.other), edge));
+        }
+    }
+    for (id, gain) in seeds {
+        for direction in [Direction::Out, Direction::In] {
+            for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {
+                if is_reference(end.edge) {
+                    links.near.entry(id_of(&end.other)).or_insert_with(|| (*gain, end.edge.name(), id_of(id)));
                 }
             }
-            let merges = graph.edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
-            let Some(merge) = merges.into_iter().next() else { break };
-            commit = merge.other;
         }
-        Ok(None)
     }
-
-    /// `seeds` is how many of the hits let their neighbours gain.
-    fn links(&self, ids: &[NodeId], named: &[NodeId], seeds: usize) -> Result<Links> {
-        let graph = self.graph();
-        let mut links = Links::default();
-        for id in ids {
-            let (edge, direction) = match id {
-                NodeId::Thread(ThreadId { kind: ThreadKind::MergeRequest, .. }) => (Edge::Closes, Direction::Out),
-                NodeId::Thread(ThreadId { kind: ThreadKind::Issue, .. }) => (Edge::Closes, Direction::In),
-                _ => (Edge::MergedBy, Direction::Out),
-            };
-            for end in graph.edges(id, direction, Some(edge))? {
-                links.same.push((id_of(id), id_of(&end.other), edge));
-            }
-        }
-        let strongest = ids.iter().take(seeds).map(|id| (id, NEAR_STRONG));
-        for (id, gain) in named.iter().map(|id| (id, NEAR_NAMED)).chain(strongest) {
-            for direction in [Direction::Out, Direction::In] {
-                for end in graph.edges(id, direction, None)?.into_iter().take(MAX_NEIGHBOURS) {
-                    if is_reference(end.edge) {
-                        links.near.entry(id_of(&end.other)).or_insert_with(|| (gain, end.edge.name(), id_of(id)));
-                    }
-                }
-            }
-        }
-        for id in named {
-            links.near.insert(id_of(id), (1.0, "", String::new()));
-        }
-        Ok(links)
-    }
+    Ok(links)
 }
 
 impl Story {

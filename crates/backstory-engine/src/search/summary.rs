@@ -4,15 +4,16 @@ use backstory_model::{entity::State, filter::DocumentKind, id::NodeId, score::Pa
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Hit, Member, SearchRequest, SearchResponse};
+use super::{Hit, Member, SearchRequest, SearchResponse, search_documents};
 use crate::{
-    Engine,
     error::Result,
+    resources::Resources,
     use_case::{UseCase, Weight},
 };
 
 /// A hit without the text of its document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HitSummary {
     /// Reference of the document.
     pub id: NodeId,
@@ -64,9 +65,9 @@ impl UseCase for SearchRequest {
     const WEIGHT: Weight = Weight::Heavy;
     type Answer = SearchResponse<HitSummary>;
 
-    async fn run(self, engine: &Engine) -> Result<Self::Answer> {
+    async fn run(self, resources: &Resources) -> Result<Self::Answer> {
         let SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits } =
-            engine.search(self).await?;
+            search_documents(resources, self).await?;
         let hits = hits.into_iter().filter_map(Hit::into_summary).collect();
         Ok(SearchResponse { query, mode, ranking, coverage, took_ms, understood, warnings, hits })
     }

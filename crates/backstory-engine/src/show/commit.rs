@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
-    enrich::{CommitClassification, hundredths},
+    enrich::{CommitClassification, hundredths, kept::classification_by_model},
     error::Result,
-    read::not_found,
+    read::{load_item, not_found},
+    resources::Resources,
 };
 
 /// Most files of a commit.
@@ -23,6 +23,7 @@ const MAX_FILES: usize = 100;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitDetails {
     /// Its id.
     pub id: NodeId,
@@ -56,6 +57,7 @@ pub struct CommitDetails {
 
 /// A file that a commit changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSummary {
     /// Path after the commit, or before it if the file is deleted.
     pub path: String,
@@ -78,29 +80,27 @@ impl From<&FileChange> for FileSummary {
     }
 }
 
-impl Engine {
-    pub(super) async fn commit_details(&self, id: &NodeId) -> Result<CommitDetails> {
-        let missing = || not_found("commit", &id.to_string());
-        let Some(Item::Repository(of_repository)) = self.item(id.clone()).await? else { return Err(missing()) };
-        let Record::Commit(record) = &of_repository.record else { return Err(missing()) };
-        let commit = &record.commit;
-        let main = classify::of_commit(commit).map(|classification| classification.main);
-        let (insertions, deletions) = commit.line_counts();
-        Ok(CommitDetails {
-            id: id.clone(),
-            sha: commit.sha,
-            message: commit.message.clone(),
-            author_name: commit.author.name.clone(),
-            authored_at: commit.author.at,
-            change_type: main.map(|main| main.kind),
-            change_type_confidence: main.map(|main| hundredths(main.confidence)),
-            change_type_rule: main.map(|main| main.rule),
-            model_classification: self.classification_by_model(id).await?,
-            insertions,
-            deletions,
-            file_count: commit.changes.len(),
-            files: commit.changes.iter().take(MAX_FILES).map(FileSummary::from).collect(),
-            url: Some(commit_url(of_repository.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
-        })
-    }
+pub(super) async fn commit_details(resources: &Resources, id: &NodeId) -> Result<CommitDetails> {
+    let missing = || not_found("commit", &id.to_string());
+    let Some(Item::Repository(of_repository)) = load_item(resources, id.clone()).await? else { return Err(missing()) };
+    let Record::Commit(record) = &of_repository.record else { return Err(missing()) };
+    let commit = &record.commit;
+    let main = classify::of_commit(commit).map(|classification| classification.main);
+    let (insertions, deletions) = commit.line_counts();
+    Ok(CommitDetails {
+        id: id.clone(),
+        sha: commit.sha,
+        message: commit.message.clone(),
+        author_name: commit.author.name.clone(),
+        authored_at: commit.author.at,
+        change_type: main.map(|main| main.kind),
+        change_type_confidence: main.map(|main| hundredths(main.confidence)),
+        change_type_rule: main.map(|main| main.rule),
+        model_classification: classification_by_model(resources, id).await?,
+        insertions,
+        deletions,
+        file_count: commit.changes.len(),
+        files: commit.changes.iter().take(MAX_FILES).map(FileSummary::from).collect(),
+        url: Some(commit_url(of_repository.context(), &commit.sha.to_string())).filter(|url| !url.is_empty()),
+    })
 }

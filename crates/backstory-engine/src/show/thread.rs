@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Engine,
-    enrich::ThreadNotes,
+    enrich::{ThreadNotes, kept::notes_by_model},
     error::{Error, Result},
-    read::{ThreadSummary, not_found},
+    read::{ThreadSummary, find_person, load_discussions, load_item, not_found},
+    resources::Resources,
 };
 
 /// Most notes of an answer. Forges allow fewer on an issue or merge request.
@@ -30,6 +30,7 @@ const IN: [Edge; 5] = [Edge::Closes, Edge::RelatesTo, Edge::Blocks, Edge::Duplic
 
 /// An issue or merge request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadDetails {
     /// What lists show of it.
     #[serde(flatten)]
@@ -69,6 +70,7 @@ pub struct ThreadDetails {
 
 /// What only a merge request has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MergeRequestDetails {
     /// Whether it is a draft.
     pub draft: bool,
@@ -96,6 +98,7 @@ impl From<&MergeRequest> for MergeRequestDetails {
 
 /// Edges of an issue or merge request, by type and other end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadEdges {
     /// Those that start there, at most 100.
     pub out: Vec<EdgeDetails>,
@@ -109,6 +112,7 @@ pub struct ThreadEdges {
 
 /// An edge at an issue or merge request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EdgeDetails {
     /// Its type.
     pub name: Edge,
@@ -139,6 +143,7 @@ impl EdgeDetails {
 
 /// A discussion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscussionDetails {
     /// Its id.
     pub id: NodeId,
@@ -173,6 +178,7 @@ impl From<&Discussion> for DiscussionDetails {
 
 /// A discussion alone, with the issue or merge request that it is part of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscussionWithParent {
     /// The discussion.
     #[serde(flatten)]
@@ -186,6 +192,7 @@ pub struct DiscussionWithParent {
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoteDetails {
     /// Its id.
     pub id: NodeId,
@@ -222,6 +229,7 @@ impl NoteDetails {
 
 /// Lines of a diff, from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffPosition {
     /// Path before the change.
     pub old_path: String,
@@ -252,69 +260,73 @@ impl From<&Position> for DiffPosition {
     }
 }
 
-impl Engine {
-    pub(super) async fn thread_details(&self, id: &ThreadId) -> Result<ThreadDetails> {
-        let item = self.item(id.clone().into()).await?;
-        let summarize = |item: &Item| Some((ThreadSummary::from_item(item)?, item.as_thread()?.clone()));
-        let Some((summary, thread)) = item.as_ref().and_then(summarize) else {
-            return Err(not_found(id.kind.name(), &id.to_string()));
-        };
-        let merge_request = match &item {
-            Some(Item::MergeRequest(mr)) => Some(MergeRequestDetails::from(mr)),
-            _ => None,
-        };
-        let author_name = match &thread.author {
-            Some(author) => self.person(author).await?.map(|person| person.name),
-            None => None,
-        };
-        let milestone = match thread.milestone {
-            Some(iid) => self.milestone_title(&id.project, iid).await?,
-            None => None,
-        };
-        let discussions = self.discussions(vec![id.clone()]).await?.remove(id).unwrap_or_default();
-        let mut discussions: Vec<DiscussionDetails> = discussions.iter().map(DiscussionDetails::from).collect();
-        let omitted_notes = limit_notes(&mut discussions);
-        Ok(ThreadDetails {
-            summary,
-            kind: id.kind,
-            author_name,
-            milestone,
-            assignees: thread.assignees,
-            closed_at: thread.closed_at,
-            closed_by: thread.closed_by,
-            description: thread.description,
-            confidential: thread.confidential,
-            merge_request,
-            model_notes: self.notes_by_model(id.clone()).await?,
-            discussions,
-            omitted_notes,
-            edges: self.thread_edges(id.clone().into()).await?,
-        })
-    }
+pub(super) async fn thread_details(resources: &Resources, id: &ThreadId) -> Result<ThreadDetails> {
+    let item = load_item(resources, id.clone().into()).await?;
+    let summarize = |item: &Item| Some((ThreadSummary::from_item(item)?, item.as_thread()?.clone()));
+    let Some((summary, thread)) = item.as_ref().and_then(summarize) else {
+        return Err(not_found(id.kind.name(), &id.to_string()));
+    };
+    let merge_request = match &item {
+        Some(Item::MergeRequest(mr)) => Some(MergeRequestDetails::from(mr)),
+        _ => None,
+    };
+    let author_name = match &thread.author {
+        Some(author) => find_person(resources, author).await?.map(|person| person.name),
+        None => None,
+    };
+    let milestone = match thread.milestone {
+        Some(iid) => milestone_title(resources, &id.project, iid).await?,
+        None => None,
+    };
+    let discussions = load_discussions(resources, vec![id.clone()]).await?.remove(id).unwrap_or_default();
+    let mut discussions: Vec<DiscussionDetails> = discussions.iter().map(DiscussionDetails::from).collect();
+    let omitted_notes = limit_notes(&mut discussions);
+    Ok(ThreadDetails {
+        summary,
+        kind: id.kind,
+        author_name,
+        milestone,
+        assignees: thread.assignees,
+        closed_at: thread.closed_at,
+        closed_by: thread.closed_by,
+        description: thread.description,
+        confidential: thread.confidential,
+        merge_request,
+        model_notes: notes_by_model(resources, id.clone()).await?,
+        discussions,
+        omitted_notes,
+        edges: thread_edges(resources, id.clone().into()).await?,
+    })
+}
 
-    pub(super) async fn discussion_with_parent(&self, id: &NodeId, parent: &ThreadId) -> Result<DiscussionWithParent> {
-        let discussion = match self.item(id.clone()).await? {
-            Some(Item::Discussion(discussion)) if !discussion.notes.is_empty() => discussion,
-            _ => return Err(not_found("discussion", &id.to_string())),
-        };
-        let mut discussion = DiscussionDetails::from(&discussion);
-        discussion.notes.truncate(MAX_NOTES);
-        let parent_item = self.item(parent.clone().into()).await?;
-        let parent_title = parent_item.as_ref().and_then(Item::as_thread).map(|thread| thread.title.clone());
-        Ok(DiscussionWithParent { discussion, parent: parent.clone(), parent_title })
-    }
+pub(super) async fn discussion_with_parent(
+    resources: &Resources,
+    id: &NodeId,
+    parent: &ThreadId,
+) -> Result<DiscussionWithParent> {
+    let discussion = match load_item(resources, id.clone()).await? {
+        Some(Item::Discussion(discussion)) if !discussion.notes.is_empty() => discussion,
+        _ => return Err(not_found("discussion", &id.to_string())),
+    };
+    let mut discussion = DiscussionDetails::from(&discussion);
+    discussion.notes.truncate(MAX_NOTES);
+    let parent_item = load_item(resources, parent.clone().into()).await?;
+    let parent_title = parent_item.as_ref().and_then(Item::as_thread).map(|thread| thread.title.clone());
+    Ok(DiscussionWithParent { discussion, parent: parent.clone(), parent_title })
+}
 
-    async fn milestone_title(&self, project: &str, iid: u64) -> Result<Option<String>> {
-        Ok(match self.item(NodeId::Milestone { project: project.to_owned(), iid }).await? {
-            Some(Item::Milestone(milestone)) => Some(milestone.title),
-            _ => None,
-        })
-    }
+async fn milestone_title(resources: &Resources, project: &str, iid: u64) -> Result<Option<String>> {
+    Ok(match load_item(resources, NodeId::Milestone { project: project.to_owned(), iid }).await? {
+        Some(Item::Milestone(milestone)) => Some(milestone.title),
+        _ => None,
+    })
+}
 
-    /// Reads the edges that are shown, inferred ones included.
-    async fn thread_edges(&self, id: NodeId) -> Result<ThreadEdges> {
-        let graph = self.graph();
-        self.blocking(move || {
+/// Reads the edges that are shown, inferred ones included.
+async fn thread_edges(resources: &Resources, id: NodeId) -> Result<ThreadEdges> {
+    let graph = resources.graph();
+    resources
+        .blocking(move |_| {
             let (from_here, to_here): (Vec<_>, Vec<_>) =
                 graph.inferred(&id)?.into_iter().partition(|link| link.from == id);
             let edges = |direction, types: &[Edge], links: Vec<InferredLink>| {
@@ -332,7 +344,6 @@ impl Engine {
             Ok(ThreadEdges { omitted: found - out.len() - into.len(), out, into })
         })
         .await
-    }
 }
 
 /// Keeps the first [`MAX_NOTES`] notes; returns how many it drops.

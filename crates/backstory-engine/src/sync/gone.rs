@@ -10,7 +10,7 @@ use backstory_sources::forge::List;
 use jiff::Timestamp;
 
 use super::project::{ProjectSync, number};
-use crate::error::Result;
+use crate::{error::Result, resources::Resources};
 
 impl ProjectSync<'_> {
     /// A whole list names everything there is: what the ledger has besides is gone, unless it came while the list was
@@ -22,7 +22,7 @@ impl ProjectSync<'_> {
             .keys()
             .filter(|key| !listed.contains(*key) && number(key).is_some_and(|(kind, _)| list.kinds().contains(&kind)));
         let (project, nowhere) = (self.project.to_owned(), nowhere.cloned().collect::<Vec<_>>());
-        self.engine.with_ledger(move |ledger| ledger.restore_retired(&project, &nowhere)).await?;
+        self.resources.with_ledger(move |ledger| ledger.restore_retired(&project, &nowhere)).await?;
         self.bury(list, move |key| !listed.contains(key), Some(began)).await
     }
 
@@ -33,7 +33,7 @@ impl ProjectSync<'_> {
         }
         let confidential: HashSet<String> = iids.iter().map(|iid| format!("#{iid}")).collect();
         let (project, hidden) = (self.project.to_owned(), iids.to_owned());
-        self.engine
+        self.resources
             .with_ledger(move |ledger| {
                 hidden.iter().try_for_each(|iid| ledger.hide_answers(&ThreadId::issue(project.as_str(), *iid)))
             })
@@ -57,9 +57,9 @@ impl ProjectSync<'_> {
         is_gone: impl Fn(&str) -> bool + Send + 'static,
         fetched_before: Option<Timestamp>,
     ) -> Result<()> {
-        let (project, engine) = (self.project.to_owned(), self.engine.clone());
-        let step = move || {
-            let (ledger, graph) = (engine.ledger(), engine.graph());
+        let project = self.project.to_owned();
+        let step = move |resources: &Resources| {
+            let (ledger, graph) = (resources.ledger(), resources.graph());
             let mut gone = Vec::new();
             let mut bereaved = BTreeSet::new();
             for kind in list.kinds() {
@@ -81,7 +81,7 @@ impl ProjectSync<'_> {
             let still_there = bereaved.into_iter().filter(|item| item.0 == project && !gone.contains(item));
             Ok((count, still_there.filter_map(|(_, _, key)| number(&key)).collect::<Vec<_>>()))
         };
-        let (gone, bereaved) = self.engine.blocking(step).await?;
+        let (gone, bereaved) = self.resources.blocking(step).await?;
         self.report.gone += gone;
         self.bereaved.extend(bereaved);
         Ok(())

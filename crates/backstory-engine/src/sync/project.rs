@@ -22,8 +22,9 @@ use tokio::task::JoinHandle;
 
 use super::{Part, Report, Scope, intake::BatchBuilder};
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    records::{clear_origin_cache, load_origin},
+    resources::Resources,
     settings::{Forge, ForgeKind},
     task::Reporter,
 };
@@ -47,7 +48,7 @@ const CLOCK_SKEW: Duration = Duration::from_secs(5);
 
 /// The sync of one project.
 pub(super) struct ProjectSync<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) resources: &'a Resources,
     pub(super) forge: &'a Forge,
     client: &'a Client,
     pub(super) project: &'a str,
@@ -92,7 +93,7 @@ struct Committed {
 
 impl<'a> ProjectSync<'a> {
     pub(super) fn new(
-        engine: &'a Engine,
+        resources: &'a Resources,
         forge: &'a Forge,
         client: &'a Client,
         project: &'a str,
@@ -100,7 +101,7 @@ impl<'a> ProjectSync<'a> {
         report: &'a mut Report,
     ) -> Self {
         Self {
-            engine,
+            resources,
             forge,
             client,
             project,
@@ -134,7 +135,7 @@ impl<'a> ProjectSync<'a> {
             self.note_sight().await?;
         }
         if scope != Scope::New {
-            self.engine.with_ledger(|ledger| ledger.tombstone_unreferenced_people(Timestamp::now())).await?;
+            self.resources.with_ledger(|ledger| ledger.tombstone_unreferenced_people(Timestamp::now())).await?;
         }
         Ok(())
     }
@@ -155,9 +156,9 @@ impl<'a> ProjectSync<'a> {
     async fn load_forgotten(&mut self) -> Result<()> {
         let project = self.project.to_owned();
         let looked_up = move |ledger: &Ledger| Ok((ledger.forgotten_threads(&project)?, ledger.retired(&project)?));
-        let (forgotten, no_room) = self.engine.with_ledger(looked_up).await?;
+        let (forgotten, no_room) = self.resources.with_ledger(looked_up).await?;
         self.no_room = no_room;
-        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), self.engine.ledger().aliases());
+        (self.forgotten, self.aliases) = (forgotten.into_iter().collect(), self.resources.ledger().aliases());
         Ok(())
     }
 
@@ -236,7 +237,7 @@ impl<'a> ProjectSync<'a> {
     async fn read(&mut self, scope: Scope, lists: &[List]) -> Result<()> {
         let project = self.project.to_owned();
         let (known, is_aside) = self
-            .engine
+            .resources
             .with_ledger(move |ledger| {
                 if scope == Scope::Full {
                     ledger.reset_cursors(&project)?;
@@ -268,7 +269,7 @@ impl<'a> ProjectSync<'a> {
     async fn retry(&mut self) -> Result<()> {
         self.committed().await?;
         let project = self.project.to_owned();
-        let mut waiting = self.engine.with_ledger(move |ledger| ledger.quarantine_of(&project)).await?;
+        let mut waiting = self.resources.with_ledger(move |ledger| ledger.quarantine_of(&project)).await?;
         let is_new = |of: &NewQuarantined| self.put_aside.contains(&(of.kind, of.key.clone()));
         waiting.retain(|row| !OF_PROJECT.contains(&row.of.kind) && !is_new(&row.of));
         let mut threads = BTreeSet::new();
@@ -283,7 +284,7 @@ impl<'a> ProjectSync<'a> {
         let read: Vec<_> = waiting.into_iter().map(|row| (row.of.kind, row.of.key)).collect();
         let read: Vec<_> = read.into_iter().filter(|of| !self.put_aside.contains(of)).collect();
         let project = self.project.to_owned();
-        self.engine.with_ledger(move |ledger| ledger.release(&project, &read)).await
+        self.resources.with_ledger(move |ledger| ledger.release(&project, &read)).await
     }
 
     /// The project itself, its labels and milestones.
@@ -292,11 +293,12 @@ impl<'a> ProjectSync<'a> {
         let own = self.client.project(self.project).await.map_err(|error| self.explain(error))?;
         let labels = self.client.labels(self.project).await?;
         let milestones = self.client.milestones(self.project).await?;
-        let (engine, project, kind) = (self.engine.clone(), self.project.to_owned(), self.forge.kind);
-        let step = move || engine.take_in_project(kind, &project, own, vec![labels, milestones]);
-        let committed = self.engine.blocking(step).await?;
+        let (project, kind) = (self.project.to_owned(), self.forge.kind);
+        let parts = vec![labels, milestones];
+        let step = move |resources: &Resources| take_in_project(resources, kind, &project, own, parts);
+        let committed = self.resources.blocking(step).await?;
         self.count(&committed);
-        self.engine.clear_origin_cache();
+        clear_origin_cache(self.resources);
         Ok(())
     }
 
@@ -304,7 +306,7 @@ impl<'a> ProjectSync<'a> {
     async fn threads(&mut self, list: List, scope: Scope) -> Result<()> {
         let project = self.project.to_owned();
         let (cursor, etag) = self
-            .engine
+            .resources
             .with_ledger(move |ledger| {
                 Ok((ledger.cursor(&project, list.cursor())?, ledger.etag(&project, list.cursor())?))
             })
@@ -351,7 +353,7 @@ impl<'a> ProjectSync<'a> {
         // Where all of the list is known, it need not be sent again while it stays as it is.
         if let Some(etag) = whole.filter(|_| scope == Scope::New && is_whole && fetched == 0 && latest == cursor) {
             let project = self.project.to_owned();
-            self.engine.with_ledger(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
+            self.resources.with_ledger(move |ledger| ledger.put_etag(&project, list.cursor(), Some(&etag))).await?;
         }
         Ok(())
     }
@@ -443,20 +445,20 @@ impl<'a> ProjectSync<'a> {
                 self.report.confidential += details.internal_notes;
             }
         }
-        let (engine, project) = (self.engine.clone(), self.project.to_owned());
-        let write = move || {
-            let origin = engine.origin(&project)?;
-            let ledger = engine.ledger();
+        let project = self.project.to_owned();
+        let write = move |resources: &Resources| {
+            let origin = load_origin(resources, &project)?;
+            let ledger = resources.ledger();
             let page = Page { fetched_at, cursor, ..Page::default() };
-            let mut intake = BatchBuilder::new(engine.redactor(), &origin, page);
+            let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
             for details in step.details {
                 intake.thread(details, |kind, key| Ok(ledger.item(&project, kind, key)?.is_some()))?;
             }
             step.unreadable.into_iter().for_each(|wrong| intake.unreadable(wrong));
-            engine.take_in(intake)
+            take_in(resources, intake)
         };
-        let engine = self.engine.clone();
-        self.committing = Some(tokio::spawn(async move { engine.blocking(write).await }));
+        let resources = self.resources.clone();
+        self.committing = Some(tokio::spawn(async move { resources.blocking(write).await }));
         Ok(())
     }
 
@@ -495,8 +497,8 @@ impl<'a> ProjectSync<'a> {
     /// something can hide behind it.
     async fn changed(&mut self, listings: Vec<ThreadListing>) -> Result<Vec<ThreadListing>> {
         let (project, client) = (self.project.to_owned(), self.client.clone());
-        let redactor = self.engine.redactor().clone();
-        self.engine
+        let redactor = self.resources.redactor().clone();
+        self.resources
             .with_ledger(move |ledger| {
                 let mut changed = Vec::new();
                 for listing in listings {
@@ -524,74 +526,79 @@ impl<'a> ProjectSync<'a> {
     }
 }
 
-impl Engine {
-    /// Stores a project with its labels and milestones; those that it had and has no more are gone. If the project itself
-    /// cannot be read, it stays as it was before.
-    fn take_in_project(&self, kind: ForgeKind, project: &str, own: Payload, parts: Vec<Listed>) -> Result<Committed> {
-        let now = Timestamp::now();
-        let ledger = self.ledger();
-        let (origin, own) = match forge::parse_project(kind, project, &own.json) {
-            Ok(origin) => (Arc::new(origin), Ok(own)),
-            Err(wrong) => {
-                // Nothing can be told of what it has either, unless it could be read before.
-                let known = ledger.item(project, ItemKind::Project, "project")?.and_then(|_| self.origin(project).ok());
-                let origin = known.ok_or_else(|| {
-                    let message = format!(
-                        "{project} cannot be read: in what its forge says of the project itself, {} {}; 'backstory sync' \
-                         asks for it again",
-                        wrong.field, wrong.reason
-                    );
-                    Error::new(ErrorKind::Upstream, message)
-                })?;
-                let (field, reason) = (wrong.field, wrong.reason);
-                let (kind, key) = (ItemKind::Project, "project".to_owned());
-                (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
-            }
-        };
-        let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
-        let page = Page { fetched_at: now, retried, ..Page::default() };
-        let mut intake = BatchBuilder::new(self.redactor(), &origin, page);
-        match own {
-            Ok(own) => {
-                intake.item(own, None);
-            }
-            Err(wrong) => intake.unreadable(wrong),
+/// Stores a project with its labels and milestones; those that it had and has no more are gone. If the project itself
+/// cannot be read, it stays as it was before.
+fn take_in_project(
+    resources: &Resources,
+    kind: ForgeKind,
+    project: &str,
+    own: Payload,
+    parts: Vec<Listed>,
+) -> Result<Committed> {
+    let now = Timestamp::now();
+    let ledger = resources.ledger();
+    let (origin, own) = match forge::parse_project(kind, project, &own.json) {
+        Ok(origin) => (Arc::new(origin), Ok(own)),
+        Err(wrong) => {
+            // Nothing can be told of what it has either, unless it could be read before.
+            let known =
+                ledger.item(project, ItemKind::Project, "project")?.and_then(|_| load_origin(resources, project).ok());
+            let origin = known.ok_or_else(|| {
+                let message = format!(
+                    "{project} cannot be read: in what its forge says of the project itself, {} {}; 'backstory sync' \
+                     asks for it again",
+                    wrong.field, wrong.reason
+                );
+                Error::new(ErrorKind::Upstream, message)
+            })?;
+            let (field, reason) = (wrong.field, wrong.reason);
+            let (kind, key) = (ItemKind::Project, "project".to_owned());
+            (origin, Err(Unreadable { kind, key, has_key: true, field, reason, confidential: false }))
         }
-        let mut listed: HashSet<(ItemKind, String)> = HashSet::new();
-        // Where one cannot be told apart, it may be any of those that are stored.
-        let mut unsure: HashSet<ItemKind> = HashSet::new();
-        for part in parts {
-            for payload in part.payloads {
-                // Of names that are the same without their secrets the first one counts.
-                if listed.insert((payload.kind, intake.clean(&payload.key))) {
-                    intake.item(payload, None);
-                }
-            }
-            for wrong in part.unreadable {
-                unsure.extend((!wrong.has_key).then_some(wrong.kind));
-                listed.insert((wrong.kind, intake.clean(&wrong.key)));
-                intake.unreadable(wrong);
-            }
+    };
+    let retried = OF_PROJECT.map(|kind| RetriedItem::Kind(project.to_owned(), kind)).to_vec();
+    let page = Page { fetched_at: now, retried, ..Page::default() };
+    let mut intake = BatchBuilder::new(resources.redactor(), &origin, page);
+    match own {
+        Ok(own) => {
+            intake.item(own, None);
         }
-        let committed = self.take_in(intake)?;
-        let mut gone = Vec::new();
-        for kind in [ItemKind::Label, ItemKind::Milestone].into_iter().filter(|kind| !unsure.contains(kind)) {
-            for key in ledger.keys(project, kind)? {
-                if !listed.contains(&(kind, key.clone())) {
-                    gone.push((project.to_owned(), kind, key));
-                }
-            }
-        }
-        ledger.bury(&gone, now)?;
-        Ok(committed)
+        Err(wrong) => intake.unreadable(wrong),
     }
+    let mut listed: HashSet<(ItemKind, String)> = HashSet::new();
+    // Where one cannot be told apart, it may be any of those that are stored.
+    let mut unsure: HashSet<ItemKind> = HashSet::new();
+    for part in parts {
+        for payload in part.payloads {
+            // Of names that are the same without their secrets the first one counts.
+            if listed.insert((payload.kind, intake.clean(&payload.key))) {
+                intake.item(payload, None);
+            }
+        }
+        for wrong in part.unreadable {
+            unsure.extend((!wrong.has_key).then_some(wrong.kind));
+            listed.insert((wrong.kind, intake.clean(&wrong.key)));
+            intake.unreadable(wrong);
+        }
+    }
+    let committed = take_in(resources, intake)?;
+    let mut gone = Vec::new();
+    for kind in [ItemKind::Label, ItemKind::Milestone].into_iter().filter(|kind| !unsure.contains(kind)) {
+        for key in ledger.keys(project, kind)? {
+            if !listed.contains(&(kind, key.clone())) {
+                gone.push((project.to_owned(), kind, key));
+            }
+        }
+    }
+    ledger.bury(&gone, now)?;
+    Ok(committed)
+}
 
-    fn take_in(&self, intake: BatchBuilder<'_>) -> Result<Committed> {
-        let BatchBuilder { page, .. } = intake;
-        let changes = self.ledger().commit(&page)?;
-        let put_aside = page.put_aside.into_iter().map(|of| (of.kind, of.key)).collect();
-        Ok(Committed { changes, put_aside })
-    }
+fn take_in(resources: &Resources, intake: BatchBuilder<'_>) -> Result<Committed> {
+    let BatchBuilder { page, .. } = intake;
+    let changes = resources.ledger().commit(&page)?;
+    let put_aside = page.put_aside.into_iter().map(|of| (of.kind, of.key)).collect();
+    Ok(Committed { changes, put_aside })
 }
 
 /// What is read with the project itself.

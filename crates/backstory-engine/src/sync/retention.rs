@@ -24,7 +24,10 @@ use super::{
     Report,
     project::{ProjectSync, number},
 };
-use crate::{Engine, error::Result, settings::Forge, task::Reporter};
+use crate::{
+    error::Result, forget::subject::people_referenced_only_by, records::parse_item, resources::Resources,
+    settings::Forge, task::Reporter,
+};
 
 /// Most threads that a record names.
 const NAMED: usize = 100;
@@ -36,7 +39,7 @@ const ROUNDS: usize = 3;
 impl ProjectSync<'_> {
     /// Takes the forge's time for the time of this sync.
     pub(super) fn begin_at(&mut self, forge_time: Timestamp) {
-        if let Some(kept) = self.engine.settings().retention.closed {
+        if let Some(kept) = self.resources.settings().retention.closed {
             self.horizon.get_or_insert(forge_time.checked_sub(kept).unwrap_or(Timestamp::MIN));
         }
     }
@@ -56,8 +59,8 @@ impl ProjectSync<'_> {
     pub(super) async fn retire(&mut self) -> Result<()> {
         let Some(horizon) = self.horizon else { return Ok(()) };
         self.committed().await?;
-        let (engine, project) = (self.engine.clone(), self.project.to_owned());
-        self.report.retired += self.engine.blocking(move || engine.retire(&project, horizon)).await?;
+        let project = self.project.to_owned();
+        self.report.retired += self.resources.blocking(move |resources| retire(resources, &project, horizon)).await?;
         Ok(())
     }
 }
@@ -86,155 +89,154 @@ struct Fit {
     over: u64,
 }
 
-impl Engine {
-    /// Takes the oldest closed threads of a project out until the others fit, and fetches those for which there is room
-    /// again.
-    pub(super) async fn fit(
-        &self,
-        forge: &Forge,
-        client: &Client,
-        project: &str,
-        reporter: &Reporter,
-        report: &mut Report,
-    ) -> Result<()> {
-        for round in 0..=ROUNDS {
-            let (engine, path) = (self.clone(), project.to_owned());
-            let fit = self.blocking(move || engine.plan_size(&path)).await?;
-            if !fit.back.is_empty() && round < ROUNDS {
-                Box::pin(ProjectSync::new(self, forge, client, project, reporter, report).refetch(&fit.back)).await?;
-                let (path, back) = (project.to_owned(), fit.back.clone());
-                self.with_ledger(move |ledger| {
+/// Takes the oldest closed threads of a project out until the others fit, and fetches those for which there is room
+/// again.
+pub(super) async fn enforce_size_limit(
+    resources: &Resources,
+    forge: &Forge,
+    client: &Client,
+    project: &str,
+    reporter: &Reporter,
+    report: &mut Report,
+) -> Result<()> {
+    for round in 0..=ROUNDS {
+        let path = project.to_owned();
+        let fit = resources.blocking(move |resources| plan_size(resources, &path)).await?;
+        if !fit.back.is_empty() && round < ROUNDS {
+            Box::pin(ProjectSync::new(resources, forge, client, project, reporter, report).refetch(&fit.back)).await?;
+            let (path, back) = (project.to_owned(), fit.back.clone());
+            resources
+                .with_ledger(move |ledger| {
                     let keys: Vec<String> = back.iter().map(|(kind, iid)| format!("{}{iid}", kind.sigil())).collect();
                     ledger.restore_retired(&path, &keys)
                 })
                 .await?;
-                continue;
-            }
-            if fit.over > 0 {
-                report.too_large.insert(project.to_owned(), fit.over);
-            }
-            if !fit.gone.is_empty() {
-                let (engine, path) = (self.clone(), project.to_owned());
-                report.retired += self
-                    .blocking(move || {
-                        let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
-                        engine.remove_threads(&path, &keys, &fit.gone)
-                    })
-                    .await?;
-            }
-            break;
+            continue;
         }
-        Ok(())
+        if fit.over > 0 {
+            report.too_large.insert(project.to_owned(), fit.over);
+        }
+        if !fit.gone.is_empty() {
+            let path = project.to_owned();
+            report.retired += resources
+                .blocking(move |resources| {
+                    let keys: Vec<String> = fit.gone.iter().map(|of| of.thread.clone()).collect();
+                    remove_threads(resources, &path, &keys, &fit.gone)
+                })
+                .await?;
+        }
+        break;
     }
+    Ok(())
+}
 
-    fn plan_size(&self, project: &str) -> Result<Fit> {
-        let known = self.ledger().retired(project)?;
-        // Without a limit there is room for all that there was none for.
-        let limit = match self.settings().retention.bytes {
-            None if known.is_empty() => return Ok(Fit::default()),
-            limit => limit.unwrap_or(u64::MAX),
-        };
-        let sizes = self.ledger().sizes(project)?;
-        let mut taken: u64 = sizes.values().sum();
-        if taken <= limit && known.is_empty() {
-            return Ok(Fit::default());
+fn plan_size(resources: &Resources, project: &str) -> Result<Fit> {
+    let known = resources.ledger().retired(project)?;
+    // Without a limit there is room for all that there was none for.
+    let limit = match resources.settings().retention.bytes {
+        None if known.is_empty() => return Ok(Fit::default()),
+        limit => limit.unwrap_or(u64::MAX),
+    };
+    let sizes = resources.ledger().sizes(project)?;
+    let mut taken: u64 = sizes.values().sum();
+    if taken <= limit && known.is_empty() {
+        return Ok(Fit::default());
+    }
+    let mut closed = list_closed(resources, project, &sizes)?;
+    taken -= closed.iter().map(|thread| thread.of.bytes).sum::<u64>();
+    closed.extend(known.into_values().filter_map(|of| {
+        let (kind, iid) = number(&of.thread)?;
+        Some(Closed { of, kind, iid, is_there: false })
+    }));
+    // The newest first.
+    closed.sort_by_key(|thread| std::cmp::Reverse((thread.of.updated_at, thread.iid, thread.kind)));
+    let mut fit = Fit { over: taken.saturating_sub(limit), ..Fit::default() };
+    let mut is_full = fit.over > 0;
+    for thread in closed {
+        taken += thread.of.bytes;
+        is_full = is_full || taken > limit;
+        match (is_full, thread.is_there) {
+            (true, true) => fit.gone.push(thread.of),
+            (false, false) => fit.back.push((thread.kind, thread.iid)),
+            _ => {}
         }
-        let mut closed = self.closed(project, &sizes)?;
-        taken -= closed.iter().map(|thread| thread.of.bytes).sum::<u64>();
-        closed.extend(known.into_values().filter_map(|of| {
-            let (kind, iid) = number(&of.thread)?;
-            Some(Closed { of, kind, iid, is_there: false })
-        }));
-        // The newest first.
-        closed.sort_by_key(|thread| std::cmp::Reverse((thread.of.updated_at, thread.iid, thread.kind)));
-        let mut fit = Fit { over: taken.saturating_sub(limit), ..Fit::default() };
-        let mut is_full = fit.over > 0;
-        for thread in closed {
-            taken += thread.of.bytes;
-            is_full = is_full || taken > limit;
-            match (is_full, thread.is_there) {
-                (true, true) => fit.gone.push(thread.of),
-                (false, false) => fit.back.push((thread.kind, thread.iid)),
-                _ => {}
+    }
+    Ok(fit)
+}
+
+/// The closed and merged threads that there are, with their sizes.
+fn list_closed(resources: &Resources, project: &str, sizes: &BTreeMap<Option<String>, u64>) -> Result<Vec<Closed>> {
+    let mut closed = Vec::new();
+    for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+        let mut after = None;
+        loop {
+            let batch = resources.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
+            let Some(last) = batch.last() else { break };
+            after = Some(last.key.clone());
+            for stored in batch.into_iter().filter(|stored| is_closed_thread(resources, stored)) {
+                let (Some((kind, iid)), Some(updated_at)) = (number(&stored.key), stored.updated_at) else {
+                    continue;
+                };
+                let bytes = sizes.get(&Some(stored.key.clone())).copied().unwrap_or(0);
+                let of = Retired { thread: stored.key, updated_at, bytes };
+                closed.push(Closed { of, kind, iid, is_there: true });
             }
         }
-        Ok(fit)
     }
+    Ok(closed)
+}
 
-    /// The closed and merged threads that there are, with their sizes.
-    fn closed(&self, project: &str, sizes: &BTreeMap<Option<String>, u64>) -> Result<Vec<Closed>> {
-        let mut closed = Vec::new();
-        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
-            let mut after = None;
-            loop {
-                let batch = self.ledger().items_in(project, kind, after.as_deref(), BATCH)?;
-                let Some(last) = batch.last() else { break };
-                after = Some(last.key.clone());
-                for stored in batch.into_iter().filter(|stored| self.is_closed(stored)) {
-                    let (Some((kind, iid)), Some(updated_at)) = (number(&stored.key), stored.updated_at) else {
-                        continue;
-                    };
-                    let bytes = sizes.get(&Some(stored.key.clone())).copied().unwrap_or(0);
-                    let of = Retired { thread: stored.key, updated_at, bytes };
-                    closed.push(Closed { of, kind, iid, is_there: true });
-                }
+/// Whether a thread is closed or merged. One that cannot be read stays, and keeps no others from leaving.
+fn is_closed_thread(resources: &Resources, stored: &StoredItem) -> bool {
+    let state = match parse_item(resources, stored) {
+        Ok(Item::Issue(issue)) => issue.thread.state,
+        Ok(Item::MergeRequest(request)) => request.thread.state,
+        Ok(_) => return false,
+        Err(error) => {
+            tracing::warn!(%error, "whether it is kept cannot be told");
+            return false;
+        }
+    };
+    matches!(state, State::Closed | State::Merged)
+}
+
+/// Says how many objects that were.
+fn retire(resources: &Resources, project: &str, horizon: Timestamp) -> Result<u64> {
+    let mut old = Vec::new();
+    for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
+        for stored in resources.ledger().unchanged_since(project, kind, horizon)? {
+            if is_closed_thread(resources, &stored) {
+                old.push(stored.key);
             }
         }
-        Ok(closed)
     }
+    // Those for which there was no room need not be remembered for that any more.
+    let known = resources.ledger().retired(project)?;
+    let too_old = known.into_values().filter(|of| of.updated_at < horizon).map(|of| of.thread).collect::<Vec<_>>();
+    resources.ledger().restore_retired(project, &too_old)?;
+    remove_threads(resources, project, &old, &[])
+}
 
-    /// Whether a thread is closed or merged. One that cannot be read stays, and keeps no others from leaving.
-    fn is_closed(&self, stored: &StoredItem) -> bool {
-        let state = match self.parse(stored) {
-            Ok(Item::Issue(issue)) => issue.thread.state,
-            Ok(Item::MergeRequest(request)) => request.thread.state,
-            Ok(_) => return false,
-            Err(error) => {
-                tracing::warn!(%error, "whether it is kept cannot be told");
-                return false;
-            }
-        };
-        matches!(state, State::Closed | State::Merged)
+/// Takes threads out, and the people whom nothing else names, with a record of that; how many objects that were.
+fn remove_threads(resources: &Resources, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
+    if threads.is_empty() {
+        return Ok(0);
     }
-
-    /// Says how many objects that were.
-    fn retire(&self, project: &str, horizon: Timestamp) -> Result<u64> {
-        let mut old = Vec::new();
-        for kind in [ItemKind::Issue, ItemKind::MergeRequest] {
-            for stored in self.ledger().unchanged_since(project, kind, horizon)? {
-                if self.is_closed(&stored) {
-                    old.push(stored.key);
-                }
-            }
-        }
-        // Those for which there was no room need not be remembered for that any more.
-        let known = self.ledger().retired(project)?;
-        let too_old = known.into_values().filter(|of| of.updated_at < horizon).map(|of| of.thread).collect::<Vec<_>>();
-        self.ledger().restore_retired(project, &too_old)?;
-        self.remove_threads(project, &old, &[])
+    let mut gone = Vec::new();
+    for key in threads {
+        let items = resources.ledger().thread(project, key)?.into_iter();
+        gone.extend(items.map(|item| (item.project, item.kind, item.key)));
     }
-
-    /// Takes threads out, and the people whom nothing else names, with a record of that; how many objects that were.
-    fn remove_threads(&self, project: &str, threads: &[String], no_room: &[Retired]) -> Result<u64> {
-        if threads.is_empty() {
-            return Ok(0);
-        }
-        let mut gone = Vec::new();
-        for key in threads {
-            let items = self.ledger().thread(project, key)?.into_iter();
-            gone.extend(items.map(|item| (item.project, item.kind, item.key)));
-        }
-        let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
-        let people = self.people_referenced_only_by(|item| {
-            item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
-        })?;
-        let open = self.seeing(Visibility::Open);
-        let is_open = |id: &ThreadId| open.ledger().hides(id).is_ok_and(|hidden| !hidden);
-        let ids = threads.iter().filter_map(|key| number(key));
-        let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_open);
-        let names: Vec<String> = ids.take(NAMED).map(|id| id.to_string()).collect();
-        let counts = json!({ "items": gone.len(), "people": people.len(), "threads": threads.len(), "names": names });
-        gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
-        Ok(self.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
-    }
+    let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
+    let people = people_referenced_only_by(resources, |item| {
+        item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
+    })?;
+    let open = resources.seeing(Visibility::Open);
+    let is_open = |id: &ThreadId| open.ledger().hides(id).is_ok_and(|hidden| !hidden);
+    let ids = threads.iter().filter_map(|key| number(key));
+    let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_open);
+    let names: Vec<String> = ids.take(NAMED).map(|id| id.to_string()).collect();
+    let counts = json!({ "items": gone.len(), "people": people.len(), "threads": threads.len(), "names": names });
+    gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
+    Ok(resources.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
 }

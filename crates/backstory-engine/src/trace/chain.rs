@@ -15,11 +15,18 @@ use backstory_model::{
 };
 use backstory_store::graph::Direction;
 
-use super::{Evidence, LineOrigin, Step, Trace, TraceNode};
+use super::{
+    Evidence, LineOrigin, Step, Trace, TraceNode,
+    reasons::{discussions_about, issue_step, issues_of, solutions_of},
+    target::resolve_place,
+};
 use crate::{
-    Engine,
     error::{Error, Result},
+    quarantine::parse_if_readable,
     read::{ledger_key, not_found},
+    records::resolve_thread_kind,
+    repository::{commit_record, repository_record},
+    resources::Resources,
 };
 
 /// Merge requests of a commit that are followed.
@@ -124,215 +131,213 @@ pub(crate) struct Carrier {
     edge: Edge,
 }
 
-impl Engine {
-    /// The merge requests that brought a commit, the nearest first.
-    pub(crate) fn carriers(&self, project: &str, commit: Sha) -> Result<Vec<Carrier>> {
-        let own = NodeId::commit(project, &commit.to_string());
-        let mut found: Vec<Carrier> = Vec::new();
-        let mut add = |carrier: Carrier| {
-            if !found.iter().any(|known| known.id == carrier.id) {
-                found.push(carrier);
-            }
-        };
-        for id in self.merged_as(&own)? {
-            add(Carrier { id, merge: None, edge: Edge::MergedAs });
+/// The merge requests that brought a commit, the nearest first.
+pub(crate) fn merge_requests_introducing(resources: &Resources, project: &str, commit: Sha) -> Result<Vec<Carrier>> {
+    let own = NodeId::commit(project, &commit.to_string());
+    let mut found: Vec<Carrier> = Vec::new();
+    let mut add = |carrier: Carrier| {
+        if !found.iter().any(|known| known.id == carrier.id) {
+            found.push(carrier);
         }
-        for id in self.graph().nodes_with_property("headCommit", &commit.to_string())? {
-            if let NodeId::Thread(id) = id
-                && id.kind == ThreadKind::MergeRequest
-                && self.is_merged(&id)?
-            {
-                add(Carrier { id, merge: None, edge: Edge::PartOf });
-            }
-        }
-        let mut commit = own;
-        for _ in 0..MAX_MERGES {
-            let merges = self.graph().edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
-            let Some(merge) = merges.into_iter().next().map(|end| end.other) else { break };
-            for id in self.merged_as(&merge)? {
-                add(Carrier { id, merge: Some(merge.clone()), edge: Edge::MergedAs });
-            }
-            commit = merge;
-        }
-        Ok(found)
+    };
+    for id in merged_as(resources, &own)? {
+        add(Carrier { id, merge: None, edge: Edge::MergedAs });
     }
-
-    fn merged_as(&self, commit: &NodeId) -> Result<Vec<ThreadId>> {
-        let edges = self.graph().edges(commit, Direction::In, Some(Edge::MergedAs))?;
-        Ok(edges
-            .into_iter()
-            .filter_map(|end| match end.other {
-                NodeId::Thread(id) => Some(id),
-                _ => None,
-            })
-            .collect())
-    }
-
-    fn is_merged(&self, id: &ThreadId) -> Result<bool> {
-        Ok(matches!(self.item_now(&id.clone().into())?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some()))
-    }
-
-    /// The item that a node is.
-    pub(crate) fn item_now(&self, id: &NodeId) -> Result<Option<Item>> {
-        let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
-        Ok(self.ledger().item(&project, kind, &key)?.and_then(|item| self.readable(&item)))
-    }
-
-    pub(super) fn follow_commit(
-        &self,
-        project: &str,
-        record: &CommitRecord,
-        origins: &[LineOrigin],
-        words: &Words,
-        trace: &mut Trace,
-    ) -> Result<()> {
-        let own = self.commit_step(project, record, origins, words)?;
-        let id = own.node.id.clone();
-        trace.add(own);
-        if record.rewritten {
-            trace.miss(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
+    for id in resources.graph().nodes_with_property("headCommit", &commit.to_string())? {
+        if let NodeId::Thread(id) = id
+            && id.kind == ThreadKind::MergeRequest
+            && is_merged(resources, &id)?
+        {
+            add(Carrier { id, merge: None, edge: Edge::PartOf });
         }
-        let carriers = self.carriers(project, record.commit.sha)?;
-        if carriers.is_empty() {
-            let short = &record.commit.sha.to_string()[..7];
-            trace.miss(format!("commit {short} belongs to no merge request in the index"));
-        }
-        let mut concerned = vec![NodeId::commit(project, &record.commit.sha.to_string())];
-        for carrier in carriers.into_iter().take(MAX_CARRIERS) {
-            let mut from = id.clone();
-            if let Some(merge) = &carrier.merge {
-                if let Some(step) = self.merge_step(project, merge, &from)? {
-                    trace.add(step);
-                }
-                from = merge.clone();
-            }
-            self.follow_merge_request(&carrier, &from, origins, words, trace)?;
-            concerned.push(carrier.id.into());
-        }
-        self.issues_of(&concerned, words, trace)
     }
+    let mut commit = own;
+    for _ in 0..MAX_MERGES {
+        let merges = resources.graph().edges(&commit, Direction::Out, Some(Edge::MergedBy))?;
+        let Some(merge) = merges.into_iter().next().map(|end| end.other) else { break };
+        for id in merged_as(resources, &merge)? {
+            add(Carrier { id, merge: Some(merge.clone()), edge: Edge::MergedAs });
+        }
+        commit = merge;
+    }
+    Ok(found)
+}
 
-    pub(super) fn commit_step(
-        &self,
-        project: &str,
-        record: &CommitRecord,
-        origins: &[LineOrigin],
-        words: &Words,
-    ) -> Result<Step> {
-        let commit = &record.commit;
-        let origin = origins.first();
-        let change = commit
-            .changes
-            .iter()
-            .find(|change| origin.is_some_and(|origin| change.path.as_str() == origin.path))
-            .map(|change| change.status);
-        let edge = match change {
-            Some(ChangeStatus::Added | ChangeStatus::Copied) => Edge::Introduces,
-            _ => Edge::Modifies,
-        };
-        let notes = message::design_notes(&commit.message);
-        let body = message::Message::parse(&commit.message).body;
-        // The reason that names the code, else the first reason, else the beginning.
-        let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
-        let text = best.map_or(body.as_str(), |note| note.text.as_str());
-        let node = self.commit_node(project, record)?;
-        Ok(Step {
-            edge,
-            from: None,
-            evidence: Evidence {
-                text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
-                url: node.url.clone(),
-                path: origin.map(|origin| origin.path.clone()),
-                lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
-                ..Evidence::default()
-            },
-            node,
-            confidence: None,
+fn merged_as(resources: &Resources, commit: &NodeId) -> Result<Vec<ThreadId>> {
+    let edges = resources.graph().edges(commit, Direction::In, Some(Edge::MergedAs))?;
+    Ok(edges
+        .into_iter()
+        .filter_map(|end| match end.other {
+            NodeId::Thread(id) => Some(id),
+            _ => None,
         })
-    }
+        .collect())
+}
 
-    fn commit_node(&self, project: &str, record: &CommitRecord) -> Result<TraceNode> {
-        let repository = self.repository_record(project)?;
-        let sha = record.commit.sha.to_string();
-        let url = repository.map(|repository| {
-            commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+fn is_merged(resources: &Resources, id: &ThreadId) -> Result<bool> {
+    Ok(matches!(item_of_node(resources, &id.clone().into())?, Some(Item::MergeRequest(mr)) if mr.merged_at.is_some()))
+}
+
+/// The item that a node is.
+pub(crate) fn item_of_node(resources: &Resources, id: &NodeId) -> Result<Option<Item>> {
+    let Some((project, kind, key)) = ledger_key(id) else { return Ok(None) };
+    Ok(resources.ledger().item(&project, kind, &key)?.and_then(|item| parse_if_readable(resources, &item)))
+}
+
+pub(super) fn follow_commit(
+    resources: &Resources,
+    project: &str,
+    record: &CommitRecord,
+    origins: &[LineOrigin],
+    words: &Words,
+    trace: &mut Trace,
+) -> Result<()> {
+    let own = commit_step(resources, project, record, origins, words)?;
+    let id = own.node.id.clone();
+    trace.add(own);
+    if record.rewritten {
+        trace.miss(format!("commit {} is on no indexed branch any more: history was rewritten", record.commit.sha));
+    }
+    let carriers = merge_requests_introducing(resources, project, record.commit.sha)?;
+    if carriers.is_empty() {
+        let short = &record.commit.sha.to_string()[..7];
+        trace.miss(format!("commit {short} belongs to no merge request in the index"));
+    }
+    let mut concerned = vec![NodeId::commit(project, &record.commit.sha.to_string())];
+    for carrier in carriers.into_iter().take(MAX_CARRIERS) {
+        let mut from = id.clone();
+        if let Some(merge) = &carrier.merge {
+            if let Some(step) = merge_step(resources, project, merge, &from)? {
+                trace.add(step);
+            }
+            from = merge.clone();
+        }
+        follow_merge_request(resources, &carrier, &from, origins, words, trace)?;
+        concerned.push(carrier.id.into());
+    }
+    issues_of(resources, &concerned, words, trace)
+}
+
+pub(super) fn commit_step(
+    resources: &Resources,
+    project: &str,
+    record: &CommitRecord,
+    origins: &[LineOrigin],
+    words: &Words,
+) -> Result<Step> {
+    let commit = &record.commit;
+    let origin = origins.first();
+    let change = commit
+        .changes
+        .iter()
+        .find(|change| origin.is_some_and(|origin| change.path.as_str() == origin.path))
+        .map(|change| change.status);
+    let edge = match change {
+        Some(ChangeStatus::Added | ChangeStatus::Copied) => Edge::Introduces,
+        _ => Edge::Modifies,
+    };
+    let notes = message::design_notes(&commit.message);
+    let body = message::Message::parse(&commit.message).body;
+    // The reason that names the code, else the first reason, else the beginning.
+    let best = notes.iter().max_by_key(|note| (words.shared(&note.text), std::cmp::Reverse(note.first_line)));
+    let text = best.map_or(body.as_str(), |note| note.text.as_str());
+    let node = commit_node(resources, project, record)?;
+    Ok(Step {
+        edge,
+        from: None,
+        evidence: Evidence {
+            text: Some(snippet(text, &words.query(), QUOTED)).filter(|text| !text.is_empty()),
+            url: node.url.clone(),
+            path: origin.map(|origin| origin.path.clone()),
+            lines: origin.map(|origin| (origin.line, origin.line + origin.lines - 1)),
+            ..Evidence::default()
+        },
+        node,
+        confidence: None,
+    })
+}
+
+fn commit_node(resources: &Resources, project: &str, record: &CommitRecord) -> Result<TraceNode> {
+    let repository = repository_record(resources, project)?;
+    let sha = record.commit.sha.to_string();
+    let url = repository.map(|repository| {
+        commit_url(Context { forge: repository.forge, project, forge_url: &repository.forge_url }, &sha)
+    });
+    let id = NodeId::commit(project, &sha);
+    Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))
+}
+
+fn merge_step(resources: &Resources, project: &str, merge: &NodeId, from: &NodeId) -> Result<Option<Step>> {
+    let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
+    let Some(record) = commit_record(resources, project, sha)? else { return Ok(None) };
+    let node = commit_node(resources, project, &record)?;
+    let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
+    Ok(Some(Step { edge: Edge::MergedBy, from: Some(from.clone()), node, evidence, confidence: None }))
+}
+
+fn follow_merge_request(
+    resources: &Resources,
+    carrier: &Carrier,
+    from: &NodeId,
+    origins: &[LineOrigin],
+    words: &Words,
+    trace: &mut Trace,
+) -> Result<()> {
+    let id: NodeId = carrier.id.clone().into();
+    let Some(Item::MergeRequest(mr)) = item_of_node(resources, &id)? else {
+        trace.miss(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
+        trace.add(Step {
+            edge: carrier.edge,
+            from: Some(from.clone()),
+            node: TraceNode::new(id, String::new(), None),
+            evidence: Evidence::default(),
+            confidence: None,
         });
-        let id = NodeId::commit(project, &sha);
-        Ok(TraceNode::new(id, record.commit.title(), url.filter(|url| !url.is_empty())))
-    }
+        return Ok(());
+    };
+    trace.add(merge_request_step(&mr, carrier.edge, Some(from), words));
+    discussions_about(resources, &mr, origins, words, trace)
+}
 
-    fn merge_step(&self, project: &str, merge: &NodeId, from: &NodeId) -> Result<Option<Step>> {
-        let NodeId::Commit { sha, .. } = merge else { return Ok(None) };
-        let Some(record) = self.commit_record(project, sha)? else { return Ok(None) };
-        let node = self.commit_node(project, &record)?;
-        let evidence = Evidence { url: node.url.clone(), ..Evidence::default() };
-        Ok(Some(Step { edge: Edge::MergedBy, from: Some(from.clone()), node, evidence, confidence: None }))
+/// What is behind a node that is no code.
+pub(super) fn trace_node(resources: &Resources, id: &NodeId) -> Result<Trace> {
+    let mut trace = Trace { project: id.project().unwrap_or_default().to_owned(), ..Trace::default() };
+    if let Ok(place) = resolve_place(resources, id.project(), None) {
+        trace.indexed = place.indexed();
     }
-
-    fn follow_merge_request(
-        &self,
-        carrier: &Carrier,
-        from: &NodeId,
-        origins: &[LineOrigin],
-        words: &Words,
-        trace: &mut Trace,
-    ) -> Result<()> {
-        let id: NodeId = carrier.id.clone().into();
-        let Some(Item::MergeRequest(mr)) = self.item_now(&id)? else {
-            trace.miss(format!("merge request {id} carried it but is not in the index; sync its project to read it"));
-            trace.add(Step {
-                edge: carrier.edge,
-                from: Some(from.clone()),
-                node: TraceNode::new(id, String::new(), None),
-                evidence: Evidence::default(),
-                confidence: None,
-            });
-            return Ok(());
-        };
-        trace.add(merge_request_step(&mr, carrier.edge, Some(from), words));
-        self.discussions_about(&mr, origins, words, trace)
-    }
-
-    /// What is behind a node that is no code.
-    pub(super) fn trace_node(&self, id: &NodeId) -> Result<Trace> {
-        let mut trace = Trace { project: id.project().unwrap_or_default().to_owned(), ..Trace::default() };
-        if let Ok(place) = self.place(id.project(), None) {
-            trace.indexed = place.indexed();
+    match &resolve_thread_kind(resources, id.clone())? {
+        NodeId::Commit { project, sha } => {
+            let record = commit_record(resources, project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
+            trace.rev = Some(record.commit.sha);
+            let words = Words::of(record.commit.title(), None);
+            follow_commit(resources, project, &record, &[], &words, &mut trace)?;
         }
-        match &self.settled(id.clone())? {
-            NodeId::Commit { project, sha } => {
-                let record = self.commit_record(project, sha)?.ok_or_else(|| not_found("commit", &id.to_string()))?;
-                trace.rev = Some(record.commit.sha);
-                let words = Words::of(record.commit.title(), None);
-                self.follow_commit(project, &record, &[], &words, &mut trace)?;
-            }
-            NodeId::Thread(thread) => self.trace_thread(thread, &mut trace)?,
-            NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => self.trace_thread(thread, &mut trace)?,
-            other => {
-                return Err(Error::invalid(format!(
-                    "{other} has no reasons behind it; ask about code, a commit, a merge request or an issue"
-                )));
-            }
+        NodeId::Thread(thread) => trace_thread(resources, thread, &mut trace)?,
+        NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => trace_thread(resources, thread, &mut trace)?,
+        other => {
+            return Err(Error::invalid(format!(
+                "{other} has no reasons behind it; ask about code, a commit, a merge request or an issue"
+            )));
         }
-        Ok(trace)
     }
+    Ok(trace)
+}
 
-    fn trace_thread(&self, thread: &ThreadId, trace: &mut Trace) -> Result<()> {
-        let id: NodeId = thread.clone().into();
-        match self.item_now(&id)? {
-            Some(Item::MergeRequest(mr)) => {
-                let words = Words::of(&mr.thread.title, None);
-                trace.add(merge_request_step(&mr, Edge::MergedAs, None, &words));
-                self.discussions_about(&mr, &[], &words, trace)?;
-                self.issues_of(&[id], &words, trace)
-            }
-            Some(Item::Issue(issue)) => {
-                let words = Words::of(&issue.thread.title, None);
-                trace.add(self.issue_step(&issue, Edge::References, None, &words));
-                self.solutions_of(&id, &words, trace)
-            }
-            _ => Err(not_found("issue or merge request", &id.to_string())),
+fn trace_thread(resources: &Resources, thread: &ThreadId, trace: &mut Trace) -> Result<()> {
+    let id: NodeId = thread.clone().into();
+    match item_of_node(resources, &id)? {
+        Some(Item::MergeRequest(mr)) => {
+            let words = Words::of(&mr.thread.title, None);
+            trace.add(merge_request_step(&mr, Edge::MergedAs, None, &words));
+            discussions_about(resources, &mr, &[], &words, trace)?;
+            issues_of(resources, &[id], &words, trace)
         }
+        Some(Item::Issue(issue)) => {
+            let words = Words::of(&issue.thread.title, None);
+            trace.add(issue_step(&issue, Edge::References, None, &words));
+            solutions_of(resources, &id, &words, trace)
+        }
+        _ => Err(not_found("issue or merge request", &id.to_string())),
     }
 }
 

@@ -5,8 +5,8 @@ use backstory_model::{
     lineage::{Origin, Replaced, ReplacedHunks},
 };
 
-use super::{EarlierVersion, LineOrigin, target::Place};
-use crate::{Engine, error::Result};
+use super::{EarlierVersion, LineOrigin, chain::merge_requests_introducing, lines::redacted_lines, target::Place};
+use crate::{error::Result, repository::commit_record, resources::Resources};
 
 /// Most lines of an earlier version that are shown.
 const SHOWN: u32 = 6;
@@ -17,85 +17,88 @@ const COMPARED: usize = 120;
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
-impl Engine {
-    /// The versions before that of the origin, the newest first: each is what the one after it replaced.
-    pub(super) fn earlier(&self, place: &Place, origin: &LineOrigin, most: usize) -> Result<Vec<EarlierVersion>> {
-        let mut versions = Vec::new();
-        let (mut commit, mut path, mut line) = (origin.commit, origin.path.clone(), origin.line);
-        let mut text = self.line_of(place, commit, &path, line, 1);
-        while versions.len() < most {
-            let Some(replaced) = self.ledger().replaced(place.project(), commit, &path)? else { break };
-            let Some(hunk) = hunk_containing(&replaced, line) else { break };
-            let Some((old, at)) = self.likest(place, hunk, line, &text) else { break };
-            let source = old.source.clone();
-            let Some(record) = self.commit_record(place.project(), &source.commit.to_string())? else { break };
-            let lines = old.lines.min(SHOWN);
-            versions.push(EarlierVersion {
-                commit: source.commit,
-                path: source.path.to_string(),
-                line: old.line,
-                lines: old.lines,
-                author: record.commit.author.name.clone(),
-                date: record.commit.author.at,
-                title: record.commit.title().to_owned(),
-                text: self.line_of(place, source.commit, &source.path, old.line, lines),
-                merge_requests: self
-                    .carriers(place.project(), source.commit)?
-                    .into_iter()
-                    .map(|carrier| carrier.id)
-                    .collect(),
-                replaced_by: commit,
-            });
-            (commit, path, line) = (source.commit, source.path.to_string(), at);
-            text = self.line_of(place, commit, &path, line, 1);
-        }
-        Ok(versions)
+/// The versions before that of the origin, the newest first: each is what the one after it replaced.
+pub(super) fn earlier_versions(
+    resources: &Resources,
+    place: &Place,
+    origin: &LineOrigin,
+    most: usize,
+) -> Result<Vec<EarlierVersion>> {
+    let mut versions = Vec::new();
+    let (mut commit, mut path, mut line) = (origin.commit, origin.path.clone(), origin.line);
+    let mut text = line_of(resources, place, commit, &path, line, 1);
+    while versions.len() < most {
+        let Some(replaced) = resources.ledger().replaced(place.project(), commit, &path)? else { break };
+        let Some(hunk) = hunk_containing(&replaced, line) else { break };
+        let Some((old, at)) = most_similar(place, hunk, line, &text) else { break };
+        let source = old.source.clone();
+        let Some(record) = commit_record(resources, place.project(), &source.commit.to_string())? else { break };
+        let lines = old.lines.min(SHOWN);
+        versions.push(EarlierVersion {
+            commit: source.commit,
+            path: source.path.to_string(),
+            line: old.line,
+            lines: old.lines,
+            author: record.commit.author.name.clone(),
+            date: record.commit.author.at,
+            title: record.commit.title().to_owned(),
+            text: line_of(resources, place, source.commit, &source.path, old.line, lines),
+            merge_requests: merge_requests_introducing(resources, place.project(), source.commit)?
+                .into_iter()
+                .map(|carrier| carrier.id)
+                .collect(),
+            replaced_by: commit,
+        });
+        (commit, path, line) = (source.commit, source.path.to_string(), at);
+        text = line_of(resources, place, commit, &path, line, 1);
     }
+    Ok(versions)
+}
 
-    /// The old lines that are likest to the text, and the line of theirs that is: old and new lines of a hunk stand in
-    /// the same order, so it is looked for around the same place, and among equals the nearest is it.
-    fn likest<'a>(&self, place: &Place, hunk: &'a Replaced, line: u32, text: &str) -> Option<(&'a Origin, u32)> {
-        let offset = line.saturating_sub(hunk.start);
-        let text = comparable(text);
-        let mut best: Option<(f64, u32, &Origin, u32)> = None;
-        let mut seen = 0u32;
-        for old in &hunk.old {
-            let (first, last) = (offset.saturating_sub(AROUND).max(seen), (offset + AROUND).min(seen + old.lines - 1));
-            let skipped = first.saturating_sub(seen);
-            if first <= last {
-                let own =
-                    self.raw_lines(place, old.source.commit, &old.source.path, old.line + skipped, last - first + 1);
-                for (own, number) in own.split('\n').zip(first..=last) {
-                    let (likeness, distance) = (likeness(&comparable(own), &text), number.abs_diff(offset));
-                    let better = best
-                        .as_ref()
-                        .is_none_or(|(known, far, ..)| likeness > *known || (likeness >= *known && distance < *far));
-                    if better {
-                        best = Some((likeness, distance, old, old.line + (number - seen)));
-                    }
+/// The old lines that are likest to the text, and the line of theirs that is: old and new lines of a hunk stand in
+/// the same order, so it is looked for around the same place, and among equals the nearest is it.
+fn most_similar<'a>(place: &Place, hunk: &'a Replaced, line: u32, text: &str) -> Option<(&'a Origin, u32)> {
+    let offset = line.saturating_sub(hunk.start);
+    let text = comparable(text);
+    let mut best: Option<(f64, u32, &Origin, u32)> = None;
+    let mut seen = 0u32;
+    for old in &hunk.old {
+        let (first, last) = (offset.saturating_sub(AROUND).max(seen), (offset + AROUND).min(seen + old.lines - 1));
+        let skipped = first.saturating_sub(seen);
+        if first <= last {
+            let own = raw_lines(place, old.source.commit, &old.source.path, old.line + skipped, last - first + 1);
+            for (own, number) in own.split('\n').zip(first..=last) {
+                let (likeness, distance) = (likeness(&comparable(own), &text), number.abs_diff(offset));
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(known, far, ..)| likeness > *known || (likeness >= *known && distance < *far));
+                if better {
+                    best = Some((likeness, distance, old, old.line + (number - seen)));
                 }
             }
-            seen += old.lines;
         }
-        // Lines far from the same place: what stood nearest.
-        let nearest = || hunk.old.last().map(|old| (old, old.line + old.lines - 1));
-        best.map(|(_, _, old, at)| (old, at)).or_else(nearest)
+        seen += old.lines;
     }
+    // Lines far from the same place: what stood nearest.
+    let nearest = || hunk.old.last().map(|old| (old, old.line + old.lines - 1));
+    best.map(|(_, _, old, at)| (old, at)).or_else(nearest)
+}
 
-    /// Lines of a file at a commit, without secrets; empty if they cannot be read.
-    fn line_of(&self, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
-        let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
-        let first = line as usize;
-        entry.and_then(|entry| self.shown(place, entry.id, first..first + count as usize)).unwrap_or_default()
-    }
+/// Lines of a file at a commit, without secrets; empty if they cannot be read.
+fn line_of(resources: &Resources, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
+    let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
+    let first = line as usize;
+    entry
+        .and_then(|entry| redacted_lines(resources, place, entry.id, first..first + count as usize))
+        .unwrap_or_default()
+}
 
-    /// Lines of a file at a commit as they are; empty if they cannot be read.
-    fn raw_lines(&self, place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
-        let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
-        let first = line as usize;
-        let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
-        lines.map(|lines| lines.text).unwrap_or_default()
-    }
+/// Lines of a file at a commit as they are; empty if they cannot be read.
+fn raw_lines(place: &Place, commit: Sha, path: &str, line: u32, count: u32) -> String {
+    let entry = place.objects.entry(commit, &RepoPath::from_printed(path));
+    let first = line as usize;
+    let lines = entry.and_then(|entry| place.objects.lines(entry.id, first..first + count as usize, MAX_FILE));
+    lines.map(|lines| lines.text).unwrap_or_default()
 }
 
 /// What of a line is compared: its beginning, without white space around it.

@@ -10,10 +10,17 @@ use backstory_model::{
 use backstory_sources::git::objects::ObjectError;
 use jiff::Timestamp;
 
-use super::{LineOrigin, MAX_LINES, Trace, TraceRequest, chain::Words, requests::MAX_TRACED, target::Place};
+use super::{
+    LineOrigin, MAX_LINES, Trace, TraceRequest,
+    chain::{Words, follow_commit},
+    earlier::earlier_versions,
+    requests::{MAX_TRACED, follow_merge_requests},
+    target::{Place, find_symbol, lineage_at},
+};
 use crate::{
-    Engine,
     error::{Error, Result},
+    repository::{clean_text, commit_record},
+    resources::Resources,
 };
 
 /// Lines that are shown.
@@ -23,157 +30,161 @@ const AROUND: usize = 150;
 /// Largest file whose lines are shown, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
-impl Engine {
-    pub(super) fn trace_lines(
-        &self,
-        request: &TraceRequest,
-        place: &Place,
-        path: &str,
-        lines: Option<(u32, u32)>,
-    ) -> Result<Trace> {
-        let lineage = self.lineage_at(place, path)?;
-        let range = checked(path, lines, lineage.lines())?;
-        let mut trace = self.begin(place, path, range);
-        // A whole file is asked about by its path alone.
-        if lines.is_none() {
-            (trace.line, trace.end_line, trace.text) = (None, None, None);
+pub(super) fn trace_lines(
+    resources: &Resources,
+    request: &TraceRequest,
+    place: &Place,
+    path: &str,
+    lines: Option<(u32, u32)>,
+) -> Result<Trace> {
+    let lineage = lineage_at(resources, place, path)?;
+    let range = checked(path, lines, lineage.lines())?;
+    let mut trace = begin_trace(resources, place, path, range);
+    // A whole file is asked about by its path alone.
+    if lines.is_none() {
+        (trace.line, trace.end_line, trace.text) = (None, None, None);
+    }
+    follow_lines(resources, request, place, &lineage, range, &mut trace)?;
+    Ok(trace)
+}
+
+pub(super) fn trace_symbol(
+    resources: &Resources,
+    request: &TraceRequest,
+    place: &Place,
+    path: &str,
+    name: &str,
+) -> Result<Trace> {
+    let symbol = find_symbol(resources, place, path, name)?;
+    let lineage = lineage_at(resources, place, path)?;
+    let range = checked(path, Some((symbol.lines.first, symbol.lines.last)), lineage.lines())?;
+    let mut trace = begin_trace(resources, place, path, range);
+    trace.symbol = Some(symbol.qualified_name);
+    follow_lines(resources, request, place, &lineage, range, &mut trace)?;
+    Ok(trace)
+}
+
+fn begin_trace(resources: &Resources, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
+    let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
+        let until = (last as usize).min(first as usize + SHOWN - 1);
+        redacted_lines(resources, place, entry.id, first as usize..until + 1)
+    });
+    Trace {
+        project: place.project().to_owned(),
+        path: Some(path.to_owned()),
+        line: Some(first),
+        end_line: Some(last),
+        rev: Some(place.commit),
+        indexed: place.indexed(),
+        text: text.ok(),
+        ..Trace::default()
+    }
+}
+
+/// Lines of a file as they are shown: without secrets, also those of which they are a part, their ends as everywhere.
+pub(super) fn redacted_lines(
+    resources: &Resources,
+    place: &Place,
+    blob: Sha,
+    wanted: Range<usize>,
+) -> std::result::Result<String, ObjectError> {
+    let around = wanted.start.saturating_sub(AROUND).max(1)..wanted.end + AROUND;
+    let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
+    let clean = clean_text(resources, lines.text.as_bytes());
+    let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
+    Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
+}
+
+/// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
+fn signature_and_subject(resources: &Resources, place: &Place, commit: Sha) -> Result<(Signature, String)> {
+    let Ok((mut author, title)) = place.objects.written(commit) else {
+        let nobody =
+            Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
+        return Ok((nobody, String::new()));
+    };
+    let aliases = resources.ledger().aliases();
+    author.name = match aliases.for_signature(&author.name, &author.email) {
+        Some(alias) => alias.to_owned(),
+        None => clean_text(resources, author.name.as_bytes()),
+    };
+    let title = clean_text(resources, title.as_bytes());
+    Ok((author, aliases.replace_message(&title).unwrap_or(title)))
+}
+
+/// From the lines to the commits that wrote most of them, and on from there.
+fn follow_lines(
+    resources: &Resources,
+    request: &TraceRequest,
+    place: &Place,
+    lineage: &Lineage,
+    (first, last): (u32, u32),
+    trace: &mut Trace,
+) -> Result<()> {
+    let mut records: BTreeMap<Sha, Option<CommitRecord>> = BTreeMap::new();
+    let mut shares: BTreeMap<Sha, u32> = BTreeMap::new();
+    for origin in lineage.origins(first, last - first + 1) {
+        let commit = origin.source.commit;
+        if let std::collections::btree_map::Entry::Vacant(slot) = records.entry(commit) {
+            slot.insert(commit_record(resources, place.project(), &commit.to_string())?);
         }
-        self.follow(request, place, &lineage, range, &mut trace)?;
-        Ok(trace)
-    }
-
-    pub(super) fn trace_symbol(&self, request: &TraceRequest, place: &Place, path: &str, name: &str) -> Result<Trace> {
-        let symbol = self.symbol(place, path, name)?;
-        let lineage = self.lineage_at(place, path)?;
-        let range = checked(path, Some((symbol.lines.first, symbol.lines.last)), lineage.lines())?;
-        let mut trace = self.begin(place, path, range);
-        trace.symbol = Some(symbol.qualified_name);
-        self.follow(request, place, &lineage, range, &mut trace)?;
-        Ok(trace)
-    }
-
-    fn begin(&self, place: &Place, path: &str, (first, last): (u32, u32)) -> Trace {
-        let text = place.objects.entry(place.commit, &RepoPath::from_printed(path)).and_then(|entry| {
-            let until = (last as usize).min(first as usize + SHOWN - 1);
-            self.shown(place, entry.id, first as usize..until + 1)
+        *shares.entry(commit).or_default() += origin.lines;
+        let record = records.get(&commit).and_then(Option::as_ref);
+        let (author, title) = match record {
+            Some(record) => (record.commit.author.clone(), record.commit.title().to_owned()),
+            None => signature_and_subject(resources, place, commit)?,
+        };
+        trace.origins.push(LineOrigin {
+            start: origin.start,
+            lines: origin.lines,
+            commit,
+            path: origin.source.path.to_string(),
+            line: origin.line,
+            author: author.name,
+            date: author.at,
+            title,
+            seen_through: origin.seen.each(),
         });
-        Trace {
-            project: place.project().to_owned(),
-            path: Some(path.to_owned()),
-            line: Some(first),
-            end_line: Some(last),
-            rev: Some(place.commit),
-            indexed: place.indexed(),
-            text: text.ok(),
-            ..Trace::default()
+    }
+    let mut commits: Vec<(u32, Sha)> = shares.into_iter().map(|(commit, lines)| (lines, commit)).collect();
+    // Most lines first, then the newest.
+    let date = |commit: &Sha| records.get(commit).and_then(|record| Some(record.as_ref()?.commit.author.at));
+    commits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| date(&b.1).cmp(&date(&a.1))).then(a.1.cmp(&b.1)));
+    let of = |commit: Sha| trace.origins.iter().find(|origin| origin.commit == commit).cloned();
+    trace.origin = commits.first().and_then(|(_, commit)| of(*commit));
+    let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
+    let written = Written { project: place.project(), commits, records };
+    if written.commits.len() <= MAX_TRACED {
+        for (_, commit) in &written.commits {
+            follow_origin_commit(resources, &written, *commit, &[], &words, trace)?;
         }
+    } else {
+        follow_merge_requests(resources, &written, &words, trace)?;
     }
+    if let Some(origin) = trace.origin.clone() {
+        trace.earlier = earlier_versions(resources, place, &origin, request.earlier)?;
+    }
+    Ok(())
+}
 
-    /// Lines of a file as they are shown: without secrets, also those of which they are a part, their ends as everywhere.
-    pub(super) fn shown(
-        &self,
-        place: &Place,
-        blob: Sha,
-        wanted: Range<usize>,
-    ) -> std::result::Result<String, ObjectError> {
-        let around = wanted.start.saturating_sub(AROUND).max(1)..wanted.end + AROUND;
-        let lines = place.objects.lines(blob, around.clone(), MAX_FILE)?;
-        let clean = self.clean_text(lines.text.as_bytes());
-        let own = clean.lines().skip(wanted.start.max(1) - around.start).take(wanted.len());
-        Ok(own.collect::<Vec<_>>().join("\n").trim_end_matches('\n').to_owned())
-    }
-
-    /// What git says of a commit that is not kept, without secrets and with aliases for people who were forgotten.
-    fn written(&self, place: &Place, commit: Sha) -> Result<(Signature, String)> {
-        let Ok((mut author, title)) = place.objects.written(commit) else {
-            let nobody =
-                Signature { name: String::new(), email: String::new(), at: Timestamp::default(), offset_minutes: 0 };
-            return Ok((nobody, String::new()));
-        };
-        let aliases = self.ledger().aliases();
-        author.name = match aliases.for_signature(&author.name, &author.email) {
-            Some(alias) => alias.to_owned(),
-            None => self.clean_text(author.name.as_bytes()),
-        };
-        let title = self.clean_text(title.as_bytes());
-        Ok((author, aliases.replace_message(&title).unwrap_or(title)))
-    }
-
-    /// From the lines to the commits that wrote most of them, and on from there.
-    fn follow(
-        &self,
-        request: &TraceRequest,
-        place: &Place,
-        lineage: &Lineage,
-        (first, last): (u32, u32),
-        trace: &mut Trace,
-    ) -> Result<()> {
-        let mut records: BTreeMap<Sha, Option<CommitRecord>> = BTreeMap::new();
-        let mut shares: BTreeMap<Sha, u32> = BTreeMap::new();
-        for origin in lineage.origins(first, last - first + 1) {
-            let commit = origin.source.commit;
-            if let std::collections::btree_map::Entry::Vacant(slot) = records.entry(commit) {
-                slot.insert(self.commit_record(place.project(), &commit.to_string())?);
-            }
-            *shares.entry(commit).or_default() += origin.lines;
-            let record = records.get(&commit).and_then(Option::as_ref);
-            let (author, title) = match record {
-                Some(record) => (record.commit.author.clone(), record.commit.title().to_owned()),
-                None => self.written(place, commit)?,
-            };
-            trace.origins.push(LineOrigin {
-                start: origin.start,
-                lines: origin.lines,
-                commit,
-                path: origin.source.path.to_string(),
-                line: origin.line,
-                author: author.name,
-                date: author.at,
-                title,
-                seen_through: origin.seen.each(),
-            });
-        }
-        let mut commits: Vec<(u32, Sha)> = shares.into_iter().map(|(commit, lines)| (lines, commit)).collect();
-        // Most lines first, then the newest.
-        let date = |commit: &Sha| records.get(commit).and_then(|record| Some(record.as_ref()?.commit.author.at));
-        commits.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| date(&b.1).cmp(&date(&a.1))).then(a.1.cmp(&b.1)));
-        let of = |commit: Sha| trace.origins.iter().find(|origin| origin.commit == commit).cloned();
-        trace.origin = commits.first().and_then(|(_, commit)| of(*commit));
-        let words = Words::of(trace.text.as_deref().unwrap_or_default(), trace.symbol.as_deref());
-        let written = Written { project: place.project(), commits, records };
-        if written.commits.len() <= MAX_TRACED {
-            for (_, commit) in &written.commits {
-                self.follow_origin_commit(&written, *commit, &[], &words, trace)?;
-            }
-        } else {
-            self.follow_merge_requests(&written, &words, trace)?;
-        }
-        if let Some(origin) = trace.origin.clone() {
-            trace.earlier = self.earlier(place, &origin, request.earlier)?;
-        }
-        Ok(())
-    }
-
-    /// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
-    pub(super) fn follow_origin_commit(
-        &self,
-        written: &Written<'_>,
-        commit: Sha,
-        with: &[Sha],
-        words: &Words,
-        trace: &mut Trace,
-    ) -> Result<()> {
-        let Some(Some(record)) = written.records.get(&commit) else {
-            trace.miss(match self.settings().retention.commits {
-                Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
-                None => format!("commit {commit} is not in the index; run 'backstory sync'"),
-            });
-            return Ok(());
-        };
-        let mut origins = trace.origins_of(&[commit]);
-        origins.extend(trace.origins_of(with));
-        self.follow_commit(written.project, record, &origins, words, trace)
-    }
+/// Goes on from a commit that wrote some of the lines; `with` are others that came with the same merge request.
+pub(super) fn follow_origin_commit(
+    resources: &Resources,
+    written: &Written<'_>,
+    commit: Sha,
+    with: &[Sha],
+    words: &Words,
+    trace: &mut Trace,
+) -> Result<()> {
+    let Some(Some(record)) = written.records.get(&commit) else {
+        trace.miss(match resources.settings().retention.commits {
+            Some(count) => format!("commit {commit} is older than the {count} commits that are kept"),
+            None => format!("commit {commit} is not in the index; run 'backstory sync'"),
+        });
+        return Ok(());
+    };
+    let mut origins = trace.origins_of(&[commit]);
+    origins.extend(trace.origins_of(with));
+    follow_commit(resources, written.project, record, &origins, words, trace)
 }
 
 /// The commits that wrote lines.

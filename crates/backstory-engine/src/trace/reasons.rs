@@ -14,10 +14,11 @@ use backstory_store::graph::{Direction, InferredLink};
 
 use super::{
     Evidence, LineOrigin, Step, Trace, TraceNode,
-    chain::{QUOTED, Words, merge_request_node},
+    chain::{QUOTED, Words, commit_step, follow_commit, item_of_node, merge_request_node},
+    remembered::discussions_of,
     requests::Told,
 };
-use crate::{Engine, error::Result};
+use crate::{error::Result, repository::commit_record, resources::Resources};
 
 /// Discussions of a merge request that are told.
 const MAX_DISCUSSIONS: usize = 3;
@@ -50,143 +51,146 @@ impl Relevance {
     }
 }
 
-impl Engine {
-    /// Adds the discussions of a merge request that say most about the lines.
-    pub(super) fn discussions_about(
-        &self,
-        mr: &MergeRequest,
-        origins: &[LineOrigin],
-        words: &Words,
-        trace: &mut Trace,
-    ) -> Result<()> {
-        let discussions = self.discussions_now(&mr.id)?;
-        let mut ranked: Vec<(Relevance, &Discussion, &Note)> = Vec::new();
-        for discussion in discussions.iter() {
-            if let Some((relevance, note)) = best_note(discussion, origins, words) {
-                ranked.push((relevance, discussion, note));
-            }
+/// Adds the discussions of a merge request that say most about the lines.
+pub(super) fn discussions_about(
+    resources: &Resources,
+    mr: &MergeRequest,
+    origins: &[LineOrigin],
+    words: &Words,
+    trace: &mut Trace,
+) -> Result<()> {
+    let discussions = discussions_of(resources, &mr.id)?;
+    let mut ranked: Vec<(Relevance, &Discussion, &Note)> = Vec::new();
+    for discussion in discussions.iter() {
+        if let Some((relevance, note)) = best_note(discussion, origins, words) {
+            ranked.push((relevance, discussion, note));
         }
-        // Where no lines are asked about and nothing stands out, what was said at all may be the reason.
-        let tells = ranked.iter().any(|(relevance, ..)| relevance.tells());
-        let wanted = |of: Relevance| if tells || !origins.is_empty() { of.tells() } else { of.length > 0 };
-        ranked.retain(|(relevance, ..)| wanted(*relevance));
-        ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.created_at.cmp(&b.2.created_at)));
-        for (relevance, discussion, note) in ranked.into_iter().take(MAX_DISCUSSIONS) {
-            trace.add(discussion_step(mr, discussion, note, relevance, words));
-        }
-        Ok(())
     }
-
-    /// How much the discussions of a merge request say of lines.
-    pub(super) fn relevance_to_lines(&self, id: &ThreadId, origins: &[LineOrigin], words: &Words) -> Result<Told> {
-        let mut told = Told::default();
-        for discussion in self.discussions_now(id)?.iter() {
-            let Some((relevance, _)) = best_note(discussion, origins, words) else { continue };
-            match relevance {
-                of if of.on_lines > 0 => told.on_lines += 1,
-                of if of.same_file && of.length > 0 => told.on_file += 1,
-                of if of.names_symbol => told.names_symbol += 1,
-                _ => {}
-            }
-        }
-        Ok(told)
+    // Where no lines are asked about and nothing stands out, what was said at all may be the reason.
+    let tells = ranked.iter().any(|(relevance, ..)| relevance.tells());
+    let wanted = |of: Relevance| if tells || !origins.is_empty() { of.tells() } else { of.length > 0 };
+    ranked.retain(|(relevance, ..)| wanted(*relevance));
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.created_at.cmp(&b.2.created_at)));
+    for (relevance, discussion, note) in ranked.into_iter().take(MAX_DISCUSSIONS) {
+        trace.add(discussion_step(mr, discussion, note, relevance, words));
     }
+    Ok(())
+}
 
-    /// Adds the issues that a commit and its merge requests close, those that they refer to, then those that they
-    /// probably have to do with.
-    pub(super) fn issues_of(&self, ids: &[NodeId], words: &Words, trace: &mut Trace) -> Result<()> {
-        let mut told = BTreeSet::new();
-        for edge in [Edge::Fixes, Edge::Closes, Edge::RelatesTo, Edge::References] {
-            let mut ends = Vec::new();
-            for id in ids {
-                let both: &[Direction] =
-                    if edge == Edge::RelatesTo { &[Direction::Out, Direction::In] } else { &[Direction::Out] };
-                for direction in both {
-                    let found = self.graph().edges(id, *direction, Some(edge))?;
-                    ends.extend(found.into_iter().map(|end| (id, end)));
-                }
-            }
-            for (id, end) in ends {
-                let NodeId::Thread(thread) = &end.other else { continue };
-                if thread.kind != ThreadKind::Issue || told.len() == MAX_ISSUES || !told.insert(thread.clone()) {
-                    continue;
-                }
-                match self.item_now(&end.other)? {
-                    Some(Item::Issue(issue)) => trace.add(self.issue_step(&issue, edge, Some(id), words)),
-                    // A number that is only mentioned may be that of a request.
-                    _ if edge == Edge::References => {}
-                    _ => trace.miss(format!("issue {thread} is not in the index; sync its project to read it")),
-                }
-            }
+/// How much the discussions of a merge request say of lines.
+pub(super) fn relevance_to_lines(
+    resources: &Resources,
+    id: &ThreadId,
+    origins: &[LineOrigin],
+    words: &Words,
+) -> Result<Told> {
+    let mut told = Told::default();
+    for discussion in discussions_of(resources, id)?.iter() {
+        let Some((relevance, _)) = best_note(discussion, origins, words) else { continue };
+        match relevance {
+            of if of.on_lines > 0 => told.on_lines += 1,
+            of if of.same_file && of.length > 0 => told.on_file += 1,
+            of if of.names_symbol => told.names_symbol += 1,
+            _ => {}
         }
+    }
+    Ok(told)
+}
+
+/// Adds the issues that a commit and its merge requests close, those that they refer to, then those that they
+/// probably have to do with.
+pub(super) fn issues_of(resources: &Resources, ids: &[NodeId], words: &Words, trace: &mut Trace) -> Result<()> {
+    let mut told = BTreeSet::new();
+    for edge in [Edge::Fixes, Edge::Closes, Edge::RelatesTo, Edge::References] {
+        let mut ends = Vec::new();
         for id in ids {
-            for link in self.graph().inferred(id)?.into_iter().filter(|link| link.from == *id) {
-                if let Some(Item::Issue(issue)) = self.item_now(&link.to)? {
-                    trace.add(inferred(self.issue_step(&issue, Edge::RelatesTo, Some(id), words), link));
-                }
+            let both: &[Direction] =
+                if edge == Edge::RelatesTo { &[Direction::Out, Direction::In] } else { &[Direction::Out] };
+            for direction in both {
+                let found = resources.graph().edges(id, *direction, Some(edge))?;
+                ends.extend(found.into_iter().map(|end| (id, end)));
             }
         }
-        Ok(())
-    }
-
-    /// Adds what closed an issue: merge requests, then commits.
-    pub(super) fn solutions_of(&self, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
-        for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
-            let mut ends = self.graph().edges(id, Direction::In, Some(edge))?;
-            if edge == Edge::RelatesTo {
-                ends.extend(self.graph().edges(id, Direction::Out, Some(edge))?);
+        for (id, end) in ends {
+            let NodeId::Thread(thread) = &end.other else { continue };
+            if thread.kind != ThreadKind::Issue || told.len() == MAX_ISSUES || !told.insert(thread.clone()) {
+                continue;
             }
-            for end in ends.into_iter().take(MAX_SOLUTIONS) {
-                match (&end.other, self.item_now(&end.other)?) {
-                    (_, Some(Item::MergeRequest(mr))) => trace.add(solution_step(&mr, edge, id, words)),
-                    (NodeId::Commit { project, sha }, Some(_)) => {
-                        if let Some(record) = self.commit_record(project, sha)? {
-                            let first = trace.chain.len();
-                            self.follow_commit(project, &record, &[], words, trace)?;
-                            let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
-                            if let Some(step) = own {
-                                (step.edge, step.from) = (edge, Some(id.clone()));
-                            }
+            match item_of_node(resources, &end.other)? {
+                Some(Item::Issue(issue)) => trace.add(issue_step(&issue, edge, Some(id), words)),
+                // A number that is only mentioned may be that of a request.
+                _ if edge == Edge::References => {}
+                _ => trace.miss(format!("issue {thread} is not in the index; sync its project to read it")),
+            }
+        }
+    }
+    for id in ids {
+        for link in resources.graph().inferred(id)?.into_iter().filter(|link| link.from == *id) {
+            if let Some(Item::Issue(issue)) = item_of_node(resources, &link.to)? {
+                trace.add(inferred(issue_step(&issue, Edge::RelatesTo, Some(id), words), link));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds what closed an issue: merge requests, then commits.
+pub(super) fn solutions_of(resources: &Resources, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
+    for edge in [Edge::Closes, Edge::Fixes, Edge::RelatesTo, Edge::References] {
+        let mut ends = resources.graph().edges(id, Direction::In, Some(edge))?;
+        if edge == Edge::RelatesTo {
+            ends.extend(resources.graph().edges(id, Direction::Out, Some(edge))?);
+        }
+        for end in ends.into_iter().take(MAX_SOLUTIONS) {
+            match (&end.other, item_of_node(resources, &end.other)?) {
+                (_, Some(Item::MergeRequest(mr))) => trace.add(solution_step(&mr, edge, id, words)),
+                (NodeId::Commit { project, sha }, Some(_)) => {
+                    if let Some(record) = commit_record(resources, project, sha)? {
+                        let first = trace.chain.len();
+                        follow_commit(resources, project, &record, &[], words, trace)?;
+                        let own = trace.chain.get_mut(first).filter(|step| step.from.is_none());
+                        if let Some(step) = own {
+                            (step.edge, step.from) = (edge, Some(id.clone()));
                         }
                     }
-                    _ => {}
-                }
-            }
-        }
-        self.inferred_solutions_of(id, words, trace)
-    }
-
-    /// Adds what probably has to do with an issue although nobody stated it, the likeliest first.
-    fn inferred_solutions_of(&self, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
-        let mut links = self.graph().inferred(id)?;
-        links.retain(|link| link.to == *id);
-        links.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.from.cmp(&b.from)));
-        for link in links.into_iter().take(MAX_SOLUTIONS) {
-            match (&link.from, self.item_now(&link.from)?) {
-                (_, Some(Item::MergeRequest(mr))) => {
-                    trace.add(inferred(solution_step(&mr, Edge::RelatesTo, id, words), link));
-                }
-                (NodeId::Commit { project, sha }, Some(_)) => {
-                    if let Some(record) = self.commit_record(project, sha)? {
-                        let mut step = self.commit_step(project, &record, &[], words)?;
-                        (step.edge, step.from) = (Edge::RelatesTo, Some(id.clone()));
-                        trace.add(inferred(step, link));
-                    }
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
+    inferred_solutions_of(resources, id, words, trace)
+}
 
-    pub(super) fn issue_step(&self, issue: &Issue, edge: Edge, from: Option<&NodeId>, words: &Words) -> Step {
-        Step {
-            edge,
-            from: from.cloned(),
-            node: TraceNode::new(issue.id.clone().into(), &*issue.thread.title, Some(issue.thread.web_url.clone())),
-            evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
-            confidence: None,
+/// Adds what probably has to do with an issue although nobody stated it, the likeliest first.
+fn inferred_solutions_of(resources: &Resources, id: &NodeId, words: &Words, trace: &mut Trace) -> Result<()> {
+    let mut links = resources.graph().inferred(id)?;
+    links.retain(|link| link.to == *id);
+    links.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.from.cmp(&b.from)));
+    for link in links.into_iter().take(MAX_SOLUTIONS) {
+        match (&link.from, item_of_node(resources, &link.from)?) {
+            (_, Some(Item::MergeRequest(mr))) => {
+                trace.add(inferred(solution_step(&mr, Edge::RelatesTo, id, words), link));
+            }
+            (NodeId::Commit { project, sha }, Some(_)) => {
+                if let Some(record) = commit_record(resources, project, sha)? {
+                    let mut step = commit_step(resources, project, &record, &[], words)?;
+                    (step.edge, step.from) = (Edge::RelatesTo, Some(id.clone()));
+                    trace.add(inferred(step, link));
+                }
+            }
+            _ => {}
         }
+    }
+    Ok(())
+}
+
+pub(super) fn issue_step(issue: &Issue, edge: Edge, from: Option<&NodeId>, words: &Words) -> Step {
+    Step {
+        edge,
+        from: from.cloned(),
+        node: TraceNode::new(issue.id.clone().into(), &*issue.thread.title, Some(issue.thread.web_url.clone())),
+        evidence: quoted(&issue.thread.description, &issue.thread.web_url, words),
+        confidence: None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use backstory_model::{entity::Discussion, id::ThreadId, sight::Visibility};
 
-use crate::{Engine, error::Result};
+use crate::{error::Result, read::parse_discussions, resources::Resources};
 
 /// Issues and merge requests whose discussions are kept.
 const KEPT: usize = 256;
@@ -46,23 +46,21 @@ impl Remembered {
     }
 }
 
-impl Engine {
-    /// What was read is read again.
-    pub(crate) fn clear_discussion_cache(&self) {
-        *self.0.remembered.lock() = Remembered::default();
-    }
+/// What was read is read again.
+pub(crate) fn clear_discussion_cache(resources: &Resources) {
+    *resources.shared.remembered.lock() = Remembered::default();
+}
 
-    /// The discussions of an issue or merge request that hold notes of people, oldest first.
-    pub(crate) fn discussions_now(&self, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
-        let remembered = || self.0.remembered.lock();
-        let seq = self.ledger().last_seq()?;
-        let seen = (id.clone(), self.sight());
-        if let Some(known) = remembered().get(seq, &seen) {
-            return Ok(known);
-        }
-        let items = self.ledger().thread(&id.project, &id.short())?;
-        let discussions = Arc::new(self.parse_discussions(&items));
-        remembered().keep(seq, &seen, &discussions);
-        Ok(discussions)
+/// The discussions of an issue or merge request that hold notes of people, oldest first.
+pub(crate) fn discussions_of(resources: &Resources, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
+    let remembered = || resources.shared.remembered.lock();
+    let seq = resources.ledger().last_seq()?;
+    let seen = (id.clone(), resources.sight());
+    if let Some(known) = remembered().get(seq, &seen) {
+        return Ok(known);
     }
+    let items = resources.ledger().thread(&id.project, &id.short())?;
+    let discussions = Arc::new(parse_discussions(resources, &items));
+    remembered().keep(seq, &seen, &discussions);
+    Ok(discussions)
 }

@@ -13,8 +13,13 @@ use backstory_model::{
 };
 use backstory_store::graph::Direction;
 
-use super::{Trace, chain::Words, lines::Written};
-use crate::{Engine, error::Result};
+use super::{
+    Trace,
+    chain::{Words, merge_requests_introducing},
+    lines::{Written, follow_origin_commit},
+    reasons::relevance_to_lines,
+};
+use crate::{error::Result, resources::Resources};
 
 /// Commits and merge requests that are told of lines that come from more.
 pub(super) const MAX_TRACED: usize = 3;
@@ -47,73 +52,81 @@ pub(super) struct Told {
     pub(super) names_symbol: usize,
 }
 
-impl Engine {
-    /// Goes on from the merge requests whose discussions say most about the lines, then from the commits that wrote most
-    /// of them, and says how many were looked at.
-    pub(super) fn follow_merge_requests(&self, written: &Written<'_>, words: &Words, trace: &mut Trace) -> Result<()> {
-        let (mut requests, alone) = self.merge_requests_of(written)?;
-        self.count_comments(written.project, trace, &mut requests)?;
-        let mut ranked: Vec<(ThreadId, Request)> = requests.into_iter().collect();
-        ranked.sort_by_key(|(_, request)| Reverse((request.comments, request.lines)));
-        for (id, request) in ranked.iter_mut().take(MAX_READ) {
-            request.told = self.relevance_to_lines(id, &trace.origins_of(&request.commits), words)?;
+/// Goes on from the merge requests whose discussions say most about the lines, then from the commits that wrote most
+/// of them, and says how many were looked at.
+pub(super) fn follow_merge_requests(
+    resources: &Resources,
+    written: &Written<'_>,
+    words: &Words,
+    trace: &mut Trace,
+) -> Result<()> {
+    let (mut requests, alone) = merge_requests_of(resources, written)?;
+    count_comments(resources, written.project, trace, &mut requests)?;
+    let mut ranked: Vec<(ThreadId, Request)> = requests.into_iter().collect();
+    ranked.sort_by_key(|(_, request)| Reverse((request.comments, request.lines)));
+    for (id, request) in ranked.iter_mut().take(MAX_READ) {
+        request.told = relevance_to_lines(resources, id, &trace.origins_of(&request.commits), words)?;
+    }
+    ranked.sort_by_key(|(_, request)| Reverse((request.told, request.lines)));
+    trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
+    let mut followed = 0;
+    // A request whose discussions say nothing of the lines is as good as its commit.
+    for (_, request) in ranked.iter().filter(|(_, request)| request.told > Told::default()).take(MAX_TRACED) {
+        let Some((first, others)) = request.commits.split_first() else { continue };
+        follow_origin_commit(resources, written, *first, others, words, trace)?;
+        followed += 1;
+    }
+    for (_, commit) in &written.commits {
+        if followed == MAX_TRACED {
+            break;
         }
-        ranked.sort_by_key(|(_, request)| Reverse((request.told, request.lines)));
-        trace.missing.push(looked_at(written.commits.len(), ranked.len(), alone));
-        let mut followed = 0;
-        // A request whose discussions say nothing of the lines is as good as its commit.
-        for (_, request) in ranked.iter().filter(|(_, request)| request.told > Told::default()).take(MAX_TRACED) {
-            let Some((first, others)) = request.commits.split_first() else { continue };
-            self.follow_origin_commit(written, *first, others, words, trace)?;
+        let is_told = ranked.iter().any(|(_, of)| of.told > Told::default() && of.commits.contains(commit));
+        if !is_told {
+            follow_origin_commit(resources, written, *commit, &[], words, trace)?;
             followed += 1;
         }
-        for (_, commit) in &written.commits {
-            if followed == MAX_TRACED {
-                break;
-            }
-            let is_told = ranked.iter().any(|(_, of)| of.told > Told::default() && of.commits.contains(commit));
-            if !is_told {
-                self.follow_origin_commit(written, *commit, &[], words, trace)?;
-                followed += 1;
-            }
-        }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// The merge requests that brought the commits, and how many commits came with none.
-    fn merge_requests_of(&self, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
-        let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
-        let mut alone = 0;
-        for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {
-            let carriers = self.carriers(written.project, *commit)?;
-            let Some(carrier) = carriers.into_iter().next() else {
-                alone += 1;
-                continue;
-            };
-            let request = requests.entry(carrier.id).or_default();
-            request.lines += lines;
-            request.commits.push(*commit);
-        }
-        Ok((requests, alone))
+/// The merge requests that brought the commits, and how many commits came with none.
+fn merge_requests_of(resources: &Resources, written: &Written<'_>) -> Result<(BTreeMap<ThreadId, Request>, usize)> {
+    let mut requests: BTreeMap<ThreadId, Request> = BTreeMap::new();
+    let mut alone = 0;
+    for (lines, commit) in written.commits.iter().take(MAX_COMMITS) {
+        let carriers = merge_requests_introducing(resources, written.project, *commit)?;
+        let Some(carrier) = carriers.into_iter().next() else {
+            alone += 1;
+            continue;
+        };
+        let request = requests.entry(carrier.id).or_default();
+        request.lines += lines;
+        request.commits.push(*commit);
     }
+    Ok((requests, alone))
+}
 
-    /// Counts the comments of each request on the file.
-    fn count_comments(&self, project: &str, trace: &Trace, requests: &mut BTreeMap<ThreadId, Request>) -> Result<()> {
-        let then = trace.origins.iter().map(|origin| origin.path.as_str());
-        let paths: BTreeSet<&str> = then.chain(trace.path.as_deref()).collect();
-        let mut comments: BTreeMap<ThreadId, usize> = BTreeMap::new();
-        for path in paths {
-            for end in self.graph().edges(&NodeId::file(project, path), Direction::In, Some(Edge::CommentsOn))? {
-                if let NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. } = end.other {
-                    *comments.entry(thread).or_default() += 1;
-                }
+/// Counts the comments of each request on the file.
+fn count_comments(
+    resources: &Resources,
+    project: &str,
+    trace: &Trace,
+    requests: &mut BTreeMap<ThreadId, Request>,
+) -> Result<()> {
+    let then = trace.origins.iter().map(|origin| origin.path.as_str());
+    let paths: BTreeSet<&str> = then.chain(trace.path.as_deref()).collect();
+    let mut comments: BTreeMap<ThreadId, usize> = BTreeMap::new();
+    for path in paths {
+        for end in resources.graph().edges(&NodeId::file(project, path), Direction::In, Some(Edge::CommentsOn))? {
+            if let NodeId::Note { thread, .. } | NodeId::Discussion { thread, .. } = end.other {
+                *comments.entry(thread).or_default() += 1;
             }
         }
-        for (id, request) in requests {
-            request.comments = comments.get(id).copied().unwrap_or(0);
-        }
-        Ok(())
     }
+    for (id, request) in requests {
+        request.comments = comments.get(id).copied().unwrap_or(0);
+    }
+    Ok(())
 }
 
 /// What was looked at, as a sentence.

@@ -21,8 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Indexed;
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
+    repository::{
+        add::unknown_repository, clone_path, commit_record, lineage::clean_lineage, open_objects, repository_record,
+    },
+    resources::Resources,
 };
 
 /// Most similar names that an error tells.
@@ -32,6 +35,7 @@ const MAX_TYPOS: usize = 3;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// Lines of a file, first and last from 1; all of them if absent.
@@ -74,202 +78,203 @@ impl Place {
     }
 }
 
-impl Engine {
-    /// The repository of a project, or the only one, and a commit of it.
-    pub(crate) fn place(&self, project: Option<&str>, rev: Option<&str>) -> Result<Place> {
-        let entry = match project {
-            Some(project) => self.ledger().repository(project)?.ok_or_else(|| self.unknown_repository(project))?,
-            None => {
-                let mut all = self.ledger().repositories()?;
-                match (all.pop(), all.len()) {
-                    (Some(only), 0) => only,
-                    (None, _) => {
-                        return Err(Error::new(
-                            ErrorKind::NotFound,
-                            "no repository is indexed; add one with 'backstory add PATH'",
-                        ));
-                    }
-                    (Some(last), _) => {
-                        all.push(last);
-                        let names: Vec<&str> = all.iter().map(|entry| entry.project.as_str()).collect();
-                        return Err(Error::invalid(format!(
-                            "several repositories are indexed; say which one: {}",
-                            names.join(", ")
-                        )));
-                    }
+/// The repository of a project, or the only one, and a commit of it.
+pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: Option<&str>) -> Result<Place> {
+    let entry = match project {
+        Some(project) => {
+            resources.ledger().repository(project)?.ok_or_else(|| unknown_repository(resources, project))?
+        }
+        None => {
+            let mut all = resources.ledger().repositories()?;
+            match (all.pop(), all.len()) {
+                (Some(only), 0) => only,
+                (None, _) => {
+                    return Err(Error::new(
+                        ErrorKind::NotFound,
+                        "no repository is indexed; add one with 'backstory add PATH'",
+                    ));
+                }
+                (Some(last), _) => {
+                    all.push(last);
+                    let names: Vec<&str> = all.iter().map(|entry| entry.project.as_str()).collect();
+                    return Err(Error::invalid(format!(
+                        "several repositories are indexed; say which one: {}",
+                        names.join(", ")
+                    )));
                 }
             }
-        };
-        let not_yet = || {
-            Error::new(
-                ErrorKind::NotFound,
-                format!("{} is not indexed yet; run 'backstory sync' and ask again", entry.project),
-            )
-        };
-        let repository = self.repository_record(&entry.project)?.ok_or_else(not_yet)?;
-        let default = repository.default_branch.as_ref().map(|name| name.as_str().to_owned());
-        let objects = self.objects(&entry.project)?;
-        let (commit, branch) = match rev {
-            Some(rev) => self.revision(&entry, &objects, rev)?,
-            None => {
-                let head = default.as_ref().and_then(|name| Some((entry.indexed.get(name)?, name.clone())));
-                let any = || entry.indexed.iter().next().map(|(name, tip)| (tip, name.clone()));
-                let (tip, name) = head.or_else(any).ok_or_else(not_yet)?;
-                (*tip, Some(name))
-            }
-        };
-        Ok(Place { repository, objects, commit, branch, entry })
-    }
+        }
+    };
+    let not_yet = || {
+        Error::new(
+            ErrorKind::NotFound,
+            format!("{} is not indexed yet; run 'backstory sync' and ask again", entry.project),
+        )
+    };
+    let repository = repository_record(resources, &entry.project)?.ok_or_else(not_yet)?;
+    let default = repository.default_branch.as_ref().map(|name| name.as_str().to_owned());
+    let objects = open_objects(resources, &entry.project)?;
+    let (commit, branch) = match rev {
+        Some(rev) => resolve_revision(resources, &entry, &objects, rev)?,
+        None => {
+            let head = default.as_ref().and_then(|name| Some((entry.indexed.get(name)?, name.clone())));
+            let any = || entry.indexed.iter().next().map(|(name, tip)| (tip, name.clone()));
+            let (tip, name) = head.or_else(any).ok_or_else(not_yet)?;
+            (*tip, Some(name))
+        }
+    };
+    Ok(Place { repository, objects, commit, branch, entry })
+}
 
-    /// What a name of a branch or tag, or a whole or abbreviated object name, stands for.
-    fn revision(&self, entry: &RepositoryEntry, objects: &Objects, rev: &str) -> Result<(Sha, Option<String>)> {
-        if let Some(tip) = entry.indexed.get(rev) {
-            return Ok((*tip, Some(rev.to_owned())));
-        }
-        let unknown = || {
-            Error::new(
-                ErrorKind::NotFound,
-                format!(
-                    "'{}' is no branch, tag or commit of {}; check it, or run 'backstory sync'",
-                    echo(rev),
-                    entry.project
-                ),
-            )
-        };
-        if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
-            let is_commit = objects.kind(sha)? == Some(ObjectKind::Commit);
-            return if is_commit { Ok((sha, None)) } else { Err(unknown()) };
-        }
-        if let Some(record) = backstory_model::id::is_sha(rev)
-            .then(|| self.commit_record(&entry.project, &rev.to_ascii_lowercase()))
-            .transpose()?
-            .flatten()
-        {
-            return Ok((record.commit.sha, None));
-        }
-        let refs = refs::read(&self.clone_of(&entry.project))?;
-        let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
-        let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
-        let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
-        Ok((branch.or_else(tag).ok_or_else(unknown)?, None))
+/// What a name of a branch or tag, or a whole or abbreviated object name, stands for.
+fn resolve_revision(
+    resources: &Resources,
+    entry: &RepositoryEntry,
+    objects: &Objects,
+    rev: &str,
+) -> Result<(Sha, Option<String>)> {
+    if let Some(tip) = entry.indexed.get(rev) {
+        return Ok((*tip, Some(rev.to_owned())));
     }
+    let unknown = || {
+        Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "'{}' is no branch, tag or commit of {}; check it, or run 'backstory sync'",
+                echo(rev),
+                entry.project
+            ),
+        )
+    };
+    if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
+        let is_commit = objects.kind(sha)? == Some(ObjectKind::Commit);
+        return if is_commit { Ok((sha, None)) } else { Err(unknown()) };
+    }
+    if let Some(record) = backstory_model::id::is_sha(rev)
+        .then(|| commit_record(resources, &entry.project, &rev.to_ascii_lowercase()))
+        .transpose()?
+        .flatten()
+    {
+        return Ok((record.commit.sha, None));
+    }
+    let refs = refs::read(&clone_path(resources, &entry.project))?;
+    let branch = refs.branches.iter().find(|branch| branch.name.as_str() == rev).map(|branch| branch.tip);
+    let is_it = |tag: &&Tag| tag.name.as_str() == rev && tag.kind == ObjectKind::Commit;
+    let tag = || refs.tags.iter().find(is_it).map(|tag| tag.target);
+    Ok((branch.or_else(tag).ok_or_else(unknown)?, None))
+}
 
-    /// Where the lines of a file come from.
-    pub(crate) fn lineage_at(&self, place: &Place, path: &str) -> Result<Arc<Lineage>> {
-        let project = place.project();
-        if self.redact_name(path) != path {
-            return Err(Error::invalid(format!(
-                "{path} is left out, as its path holds what looks like a secret; rename it, or allow that text under \
-                 [redact]"
-            )));
-        }
-        if let Some(branch) = &place.branch {
-            match self.ledger().lineage(project, branch, path)? {
-                Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
-                Some(StoredBlame::Binary) => return Err(not_blamed_error(path, Untraced::Binary)),
-                Some(StoredBlame::TooLarge) => return Err(not_blamed_error(path, Untraced::TooLarge)),
-                None => return Err(self.no_such_path(place, path)?),
-            }
-        }
-        let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
-        let ignored = self.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
-        match lineage::at(&self.clone_of(project), place.commit, path, &ignored, &Options::default())? {
-            Some(FileOutcome::Traced(lineage)) => Ok(self.clean_lineage(lineage)),
-            Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
-            None => Err(self.no_such_path(place, path)?),
+/// Where the lines of a file come from.
+pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
+    let project = place.project();
+    if resources.redact_name(path) != path {
+        return Err(Error::invalid(format!(
+            "{path} is left out, as its path holds what looks like a secret; rename it, or allow that text under \
+             [redact]"
+        )));
+    }
+    if let Some(branch) = &place.branch {
+        match resources.ledger().lineage(project, branch, path)? {
+            Some(StoredBlame::Traced(lineage)) => return Ok(Arc::new(lineage)),
+            Some(StoredBlame::Binary) => return Err(not_blamed_error(path, Untraced::Binary)),
+            Some(StoredBlame::TooLarge) => return Err(not_blamed_error(path, Untraced::TooLarge)),
+            None => return Err(no_such_path(resources, place, path)?),
         }
     }
-
-    /// Says what stands at a path that has no lineage, or which paths are like it.
-    fn no_such_path(&self, place: &Place, path: &str) -> Result<Error> {
-        let project = place.project();
-        let not_found = |message: String| Error::new(ErrorKind::NotFound, message);
-        if path.split('/').any(|part| part == "..") || path.starts_with('/') {
-            return Ok(Error::invalid(format!(
-                "'{}' is outside of the repository; write the path from its root, like src/main.rs",
-                echo(path)
-            )));
-        }
-        let plain = path.trim_end_matches('/');
-        if plain.is_empty() {
-            return Ok(Error::invalid("the path is empty; write the path of a file, like src/main.rs"));
-        }
-        match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
-            Ok(entry) if entry.mode.is_symlink() => {
-                return Ok(Error::invalid(format!("{path} is a symbolic link; ask about the file it points at")));
-            }
-            Ok(entry) if entry.mode.is_submodule() => {
-                return Ok(Error::invalid(format!("{path} is a submodule; index its repository and ask there")));
-            }
-            Ok(_) => return Ok(Error::invalid(format!("{path} is a directory; ask about a file in it"))),
-            Err(ObjectError::NoSuchPath { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let paths = self.ledger().keys(project, ItemKind::File)?;
-        let mut alike: Vec<&str> = paths
-            .iter()
-            .map(String::as_str)
-            .filter(|known| known.rsplit('/').next() == Some(name))
-            .take(NAMED)
-            .collect();
-        if alike.is_empty() {
-            alike = likest(&paths, path);
-        }
-        let short = &place.commit.to_string()[..12];
-        Ok(not_found(match alike.is_empty() {
-            true => format!("there is no file {path} in {project} at {short}; check the path, or run 'backstory sync'"),
-            false => format!("there is no file {path} in {project} at {short}; did you mean {}?", alike.join(", ")),
-        }))
+    let default = place.repository.default_branch.as_ref().map_or("", |name| name.as_str());
+    let ignored = resources.ledger().lineage_head(project, default)?.map(|head| head.ignored).unwrap_or_default();
+    match lineage::at(&clone_path(resources, project), place.commit, path, &ignored, &Options::default())? {
+        Some(FileOutcome::Traced(lineage)) => Ok(clean_lineage(resources, lineage)),
+        Some(FileOutcome::Untraced(why)) => Err(not_blamed_error(path, why)),
+        None => Err(no_such_path(resources, place, path)?),
     }
+}
 
-    /// The entity of that name in a file, with the file's analysis at that commit.
-    pub(crate) fn symbol(&self, place: &Place, path: &str, name: &str) -> Result<Entity> {
-        let analysis = self.analysis(place, path)?;
-        let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
-        let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;
-        // The whole name wins over a part of another.
-        let exact = entities.iter().find(|entity| entity.qualified_name == name);
-        if let Some(found) = exact.or_else(|| entities.iter().find(is_it)) {
-            return Ok(found.clone());
-        }
-        let lower = name.to_lowercase();
-        let mut alike: Vec<&str> = entities
-            .iter()
-            .map(|entity| entity.qualified_name.as_str())
-            .filter(|known| known.to_lowercase().contains(&lower) || begins_alike(known, &lower))
-            .take(NAMED)
-            .collect();
-        if alike.is_empty() {
-            alike = entities.iter().take(NAMED).map(|entity| entity.qualified_name.as_str()).collect();
-        }
-        let message = match (analysis.is_some(), alike.is_empty()) {
-            (false, _) => format!("{path} is no source code that can be read; ask about its lines, like {path}:1"),
-            (true, true) => format!("{path} defines no symbols; ask about its lines, like {path}:1"),
-            (true, false) => format!("{path} has no symbol {name}; it has {}", alike.join(", ")),
-        };
-        Err(Error::new(ErrorKind::NotFound, message))
+/// Says what stands at a path that has no lineage, or which paths are like it.
+fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
+    let project = place.project();
+    let not_found = |message: String| Error::new(ErrorKind::NotFound, message);
+    if path.split('/').any(|part| part == "..") || path.starts_with('/') {
+        return Ok(Error::invalid(format!(
+            "'{}' is outside of the repository; write the path from its root, like src/main.rs",
+            echo(path)
+        )));
     }
+    let plain = path.trim_end_matches('/');
+    if plain.is_empty() {
+        return Ok(Error::invalid("the path is empty; write the path of a file, like src/main.rs"));
+    }
+    match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
+        Ok(entry) if entry.mode.is_symlink() => {
+            return Ok(Error::invalid(format!("{path} is a symbolic link; ask about the file it points at")));
+        }
+        Ok(entry) if entry.mode.is_submodule() => {
+            return Ok(Error::invalid(format!("{path} is a submodule; index its repository and ask there")));
+        }
+        Ok(_) => return Ok(Error::invalid(format!("{path} is a directory; ask about a file in it"))),
+        Err(ObjectError::NoSuchPath { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let paths = resources.ledger().keys(project, ItemKind::File)?;
+    let mut alike: Vec<&str> =
+        paths.iter().map(String::as_str).filter(|known| known.rsplit('/').next() == Some(name)).take(NAMED).collect();
+    if alike.is_empty() {
+        alike = likest(&paths, path);
+    }
+    let short = &place.commit.to_string()[..12];
+    Ok(not_found(match alike.is_empty() {
+        true => format!("there is no file {path} in {project} at {short}; check the path, or run 'backstory sync'"),
+        false => format!("there is no file {path} in {project} at {short}; did you mean {}?", alike.join(", ")),
+    }))
+}
 
-    fn analysis(&self, place: &Place, path: &str) -> Result<Option<CodeAnalysis>> {
-        let project = place.project();
-        if place.branch.is_some() && place.indexed().commit == Some(place.commit) {
-            let item = self.ledger().item(project, ItemKind::File, path)?;
-            let file = item.and_then(|item| serde_json::from_slice::<HeadFile>(&item.payload?).ok());
-            if let Some(file) = file {
-                return Ok(file.analysis.and_then(|analysis| match analysis.content {
-                    backstory_model::code::Content::Code(code) => Some(code),
-                    _ => None,
-                }));
-            }
-            return Err(self.no_such_path(place, path)?);
+/// The entity of that name in a file, with the file's analysis at that commit.
+pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name: &str) -> Result<Entity> {
+    let analysis = analyze_file(resources, place, path)?;
+    let entities = analysis.as_ref().map(|code| &code.entities[..]).unwrap_or_default();
+    let is_it = |entity: &&Entity| entity.qualified_name == name || entity.name == name;
+    // The whole name wins over a part of another.
+    let exact = entities.iter().find(|entity| entity.qualified_name == name);
+    if let Some(found) = exact.or_else(|| entities.iter().find(is_it)) {
+        return Ok(found.clone());
+    }
+    let lower = name.to_lowercase();
+    let mut alike: Vec<&str> = entities
+        .iter()
+        .map(|entity| entity.qualified_name.as_str())
+        .filter(|known| known.to_lowercase().contains(&lower) || begins_alike(known, &lower))
+        .take(NAMED)
+        .collect();
+    if alike.is_empty() {
+        alike = entities.iter().take(NAMED).map(|entity| entity.qualified_name.as_str()).collect();
+    }
+    let message = match (analysis.is_some(), alike.is_empty()) {
+        (false, _) => format!("{path} is no source code that can be read; ask about its lines, like {path}:1"),
+        (true, true) => format!("{path} defines no symbols; ask about its lines, like {path}:1"),
+        (true, false) => format!("{path} has no symbol {name}; it has {}", alike.join(", ")),
+    };
+    Err(Error::new(ErrorKind::NotFound, message))
+}
+
+fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<CodeAnalysis>> {
+    let project = place.project();
+    if place.branch.is_some() && place.indexed().commit == Some(place.commit) {
+        let item = resources.ledger().item(project, ItemKind::File, path)?;
+        let file = item.and_then(|item| serde_json::from_slice::<HeadFile>(&item.payload?).ok());
+        if let Some(file) = file {
+            return Ok(file.analysis.and_then(|analysis| match analysis.content {
+                backstory_model::code::Content::Code(code) => Some(code),
+                _ => None,
+            }));
         }
-        let path_of = RepoPath::from_printed(path);
-        match place.objects.file(place.commit, &path_of, 4 << 20) {
-            Ok(bytes) => Ok(backstory_sources::code::analyse(path, &bytes).code().cloned()),
-            Err(ObjectError::NoSuchPath { .. }) => Err(self.no_such_path(place, path)?),
-            Err(error) => Err(error.into()),
-        }
+        return Err(no_such_path(resources, place, path)?);
+    }
+    let path_of = RepoPath::from_printed(path);
+    match place.objects.file(place.commit, &path_of, 4 << 20) {
+        Ok(bytes) => Ok(backstory_sources::code::analyse(path, &bytes).code().cloned()),
+        Err(ObjectError::NoSuchPath { .. }) => Err(no_such_path(resources, place, path)?),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,20 +1,23 @@
 //! The queue of jobs: listing it, adding to it, canceling what waits in it or runs.
 
-use backstory_model::text::echo;
+use backstory_model::{role::ServerRole, text::echo};
 use backstory_store::ledger::{Job, JobKind, JobStatus, NewJob, Outcome};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::task_of;
 use crate::{
-    Engine,
     error::{Error, ErrorKind, Result},
     read::MAX_PAGE,
+    resources::Resources,
+    sync::known_projects,
     task::{Progress, Task},
     use_case::{Scope, UseCase},
 };
 
 /// Lists jobs, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListJobs {
     /// Only those of this status.
     pub status: Option<JobStatus>,
@@ -26,6 +29,7 @@ pub struct ListJobs {
 
 /// A job, with how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
     /// The job.
     #[serde(flatten)]
@@ -36,6 +40,7 @@ pub struct JobReport {
 
 /// Has the server do something as soon as it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueJob {
     /// What; anything but [`Refetch`](JobKind::Refetch).
     pub kind: JobKind,
@@ -45,6 +50,7 @@ pub struct QueueJob {
 
 /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CancelJob {
     /// Its number.
     pub id: i64,
@@ -52,11 +58,12 @@ pub struct CancelJob {
 
 impl UseCase for ListJobs {
     const NAME: &'static str = "jobs";
+    const ROLE: Option<ServerRole> = None;
     type Answer = Vec<JobReport>;
 
-    async fn run(self, engine: &Engine) -> Result<Vec<JobReport>> {
-        let jobs = engine.jobs(self.status, self.before, self.limit).await?;
-        let report = |job: Job| JobReport { task: engine.task_of_job(job.id).map(|task| task.progress), job };
+    async fn run(self, resources: &Resources) -> Result<Vec<JobReport>> {
+        let jobs = list_jobs(resources, self.status, self.before, self.limit).await?;
+        let report = |job: Job| JobReport { task: task_of_job(resources, job.id).map(|task| task.progress), job };
         Ok(jobs.into_iter().map(report).collect())
     }
 }
@@ -66,8 +73,8 @@ impl UseCase for QueueJob {
     const SCOPE: Scope = Scope::Sync;
     type Answer = Job;
 
-    async fn run(self, engine: &Engine) -> Result<Job> {
-        engine.queue_job(self.kind, &self.project).await
+    async fn run(self, resources: &Resources) -> Result<Job> {
+        queue_job(resources, self.kind, &self.project).await
     }
 }
 
@@ -76,86 +83,90 @@ impl UseCase for CancelJob {
     const SCOPE: Scope = Scope::Sync;
     type Answer = Job;
 
-    async fn run(self, engine: &Engine) -> Result<Job> {
-        engine.cancel_job(self.id).await
+    async fn run(self, resources: &Resources) -> Result<Job> {
+        cancel_job(resources, self.id).await
     }
 }
 
-impl Engine {
-    /// Puts a job into the queue; the job that waits there now.
-    ///
-    /// # Errors
-    /// The project is not known, or only webhooks ask for this.
-    pub async fn queue_job(&self, kind: JobKind, project: &str) -> Result<Job> {
-        if kind == JobKind::Refetch {
-            return Err(Error::invalid("only webhooks ask for 'refetch'; ask for 'sync', 'reconcile' or 'full'"));
-        }
-        if !self.known_projects().await?.contains(project) {
-            return Err(Error::invalid(format!(
-                "{} is not known; 'backstory repos' and the configuration name those that are",
-                echo(project)
-            )));
-        }
-        let new = NewJob { kind, project: project.to_owned(), subject: None };
-        let now = Timestamp::now();
-        let job = self
-            .with_ledger(move |ledger| {
-                let id = ledger.queue_job(&new, now, now)?;
-                ledger.job(id)
-            })
-            .await?;
-        self.0.work.waiting.notify_waiters();
-        job.ok_or_else(|| Error::internal("a job that was just queued is not there"))
+/// Puts a job into the queue; the job that waits there now.
+///
+/// # Errors
+/// The project is not known, or only webhooks ask for this.
+pub(crate) async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Result<Job> {
+    if kind == JobKind::Refetch {
+        return Err(Error::invalid("only webhooks ask for 'refetch'; ask for 'sync', 'reconcile' or 'full'"));
     }
+    if !known_projects(resources).await?.contains(project) {
+        return Err(Error::invalid(format!(
+            "{} is not known; 'backstory repos' and the configuration name those that are",
+            echo(project)
+        )));
+    }
+    let new = NewJob { kind, project: project.to_owned(), subject: None };
+    let now = Timestamp::now();
+    let job = resources
+        .with_ledger(move |ledger| {
+            let id = ledger.queue_job(&new, now, now)?;
+            ledger.job(id)
+        })
+        .await?;
+    resources.shared.work.waiting.notify_waiters();
+    job.ok_or_else(|| Error::internal("a job that was just queued is not there"))
+}
 
-    /// Cancels a job that waits, or stops it if it reads a whole project; what it has read is kept.
-    ///
-    /// # Errors
-    /// There is no such job, or it has ended, or cannot be stopped.
-    pub async fn cancel_job(&self, id: i64) -> Result<Job> {
-        let cancelled = self.with_ledger(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
-        if !cancelled {
-            let job = self.job(id).await?;
-            let task = self.task_of(id);
-            match (job.status, task) {
-                (JobStatus::Running, Some(task)) => {
-                    self.with_ledger(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
-                        .await?;
-                    self.tasks().stop(task);
-                }
-                (status, _) => {
-                    let message = format!(
-                        "job {id} is {}; only one that waits or reads a whole project can be cancelled",
-                        status.as_str()
-                    );
-                    return Err(Error::new(ErrorKind::Conflict, message));
-                }
+/// Cancels a job that waits, or stops it if it reads a whole project; what it has read is kept.
+///
+/// # Errors
+/// There is no such job, or it has ended, or cannot be stopped.
+pub(crate) async fn cancel_job(resources: &Resources, id: i64) -> Result<Job> {
+    let cancelled = resources.with_ledger(move |ledger| ledger.cancel_job(id, Timestamp::now())).await?;
+    if !cancelled {
+        let job = find_job(resources, id).await?;
+        let task = task_of(resources, id);
+        match (job.status, task) {
+            (JobStatus::Running, Some(task)) => {
+                resources
+                    .with_ledger(move |ledger| ledger.end_jobs(&[id], &Outcome::Cancelled, Timestamp::now()))
+                    .await?;
+                resources.tasks().stop(task);
+            }
+            (status, _) => {
+                let message = format!(
+                    "job {id} is {}; only one that waits or reads a whole project can be cancelled",
+                    status.as_str()
+                );
+                return Err(Error::new(ErrorKind::Conflict, message));
             }
         }
-        self.job(id).await
     }
+    find_job(resources, id).await
+}
 
-    /// A job.
-    ///
-    /// # Errors
-    /// There is none with that number.
-    pub async fn job(&self, id: i64) -> Result<Job> {
-        let job = self.with_ledger(move |ledger| ledger.job(id)).await?;
-        job.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
-        })
-    }
+/// A job.
+///
+/// # Errors
+/// There is none with that number.
+pub(crate) async fn find_job(resources: &Resources, id: i64) -> Result<Job> {
+    let job = resources.with_ledger(move |ledger| ledger.job(id)).await?;
+    job.ok_or_else(|| {
+        Error::new(ErrorKind::NotFound, format!("there is no job {id}; ended ones are forgotten after a while"))
+    })
+}
 
-    /// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
-    ///
-    /// # Errors
-    /// The ledger cannot be read.
-    pub async fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>> {
-        self.with_ledger(move |ledger| ledger.jobs(status, before, limit.min(MAX_PAGE))).await
-    }
+/// Jobs, newest first, those before a number if one is given, of one status if one is given, at most `limit`.
+///
+/// # Errors
+/// The ledger cannot be read.
+pub(crate) async fn list_jobs(
+    resources: &Resources,
+    status: Option<JobStatus>,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Job>> {
+    resources.with_ledger(move |ledger| ledger.jobs(status, before, limit.min(MAX_PAGE))).await
+}
 
-    /// The task that does a job now, if it reads a whole project.
-    pub fn task_of_job(&self, id: i64) -> Option<Task> {
-        self.task(self.task_of(id)?)
-    }
+/// The task that does a job now, if it reads a whole project.
+pub(crate) fn task_of_job(resources: &Resources, id: i64) -> Option<Task> {
+    resources.tasks().get(task_of(resources, id)?).map(|task| task.borrow().clone())
 }

@@ -11,6 +11,7 @@ pub const TOP: usize = 10;
 
 /// What an index was when it was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexState {
     /// How many documents it had.
     pub documents: u64,

@@ -23,6 +23,7 @@ const IDENTIFIER: std::ops::RangeInclusive<usize> = 8..=60;
 
 /// What a question is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PairKind {
     /// Why a title says what it says.
@@ -67,6 +68,7 @@ pub struct PairSource {
 
 /// A question with what answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// What it is made from.
     pub kind: PairKind,

@@ -8,6 +8,7 @@ use super::{Estimate, Measure, Retriever, estimate, percentile};
 
 /// A result of a leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankedResult {
     /// Its reference.
     pub id: String,
@@ -19,6 +20,7 @@ pub struct RankedResult {
 
 /// What a leg found for a question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// The first results, best first.
     pub results: Vec<RankedResult>,

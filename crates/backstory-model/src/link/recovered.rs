@@ -26,6 +26,7 @@ pub struct Found {
 
 /// How good the links are that have at least some confidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCurvePoint {
     /// Least confidence.
     pub confidence: f32,
@@ -45,6 +46,7 @@ pub struct LinkCurvePoint {
 
 /// What was recovered of hidden links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkReport {
     /// Changes whose links were hidden, also those that have none: a link of one of those is wrong.
     pub changes: u64,

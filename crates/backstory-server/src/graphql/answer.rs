@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, Enum, ID, InputObject, Result, SimpleObject};
 use backstory_engine::{
-    ask::{self, AskRequest},
+    ask::{self, AskRequest, VerifyRequest},
     model,
 };
 
@@ -263,13 +263,13 @@ pub(super) async fn ask(
 ) -> Result<Answer> {
     let filter = model::filter::Filter::try_from(filter.unwrap_or_default())?;
     let request = AskRequest { question, before: None, filter, model: model.unwrap_or(true) };
-    Ok(loaders::engine(ctx)?.ask(request).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
 /// Verifies citations.
 pub(super) async fn verify(ctx: &Context<'_>, citations: Vec<CitationInput>) -> Result<Vec<CitationCheck>> {
     let citations = citations.into_iter().map(TryInto::try_into).collect::<std::result::Result<Vec<_>, _>>()?;
-    let checks = loaders::engine(ctx)?.verify(citations).await?;
+    let checks = loaders::engine(ctx)?.answer(VerifyRequest { citations }).await?;
     let check = |check: ask::Check| CitationCheck { number: check.number, id: check.id, problem: check.problem };
     Ok(checks.into_iter().map(check).collect())
 }

@@ -1,7 +1,7 @@
 //! GraphQL types of audit records.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{ledger, model::text::echo};
+use backstory_engine::{forget::AuditRequest, ledger, model::text::echo};
 use serde_json::Value;
 
 use super::{loaders, names::AuditAction, page, scalar::DateTime, task::object};
@@ -51,7 +51,7 @@ pub(super) async fn list(
 ) -> Result<Vec<AuditEntry>> {
     let limit = page::size(first, page::DEFAULT_PAGE)?;
     let before = before.as_ref().map(number).transpose()?;
-    let entries = loaders::engine(ctx)?.audit(action.map(Into::into), before, limit).await?;
+    let entries = loaders::engine(ctx)?.answer(AuditRequest { action: action.map(Into::into), before, limit }).await?;
     Ok(entries.into_iter().map(AuditEntry::from).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use async_graphql::{ComplexObject, Context, Enum, ID, Result, SimpleObject};
 use backstory_engine::{
-    chat::{MAX_LISTED, Message as EngineMessage, SendMessage},
+    chat::{CreateChat, ListChats, MAX_LISTED, Message as EngineMessage, RemoveChat, SendMessage},
     error::Error,
     ledger,
 };
@@ -89,7 +89,7 @@ impl Chat {
         #[graphql(desc = "Only those behind the one with this number.")] after: Option<u64>,
     ) -> Result<Vec<Message>> {
         let limit = page::size(first, DEFAULT_MESSAGES)?;
-        let messages = loaders::engine(ctx)?.messages(self.number, after.unwrap_or(0), limit).await?;
+        let messages = loaders::engine(ctx)?.list_messages(self.number, after.unwrap_or(0), limit).await?;
         Ok(messages.into_iter().map(Message::from).collect())
     }
 }
@@ -128,22 +128,22 @@ fn number(id: &ID) -> Result<i64, Error> {
 /// The conversations, newest first.
 pub(super) async fn list(ctx: &Context<'_>, first: Option<i32>) -> Result<Vec<Chat>> {
     let limit = page::size(first, DEFAULT_CHATS)?.min(MAX_LISTED);
-    Ok(loaders::engine(ctx)?.chats(limit).await?.into_iter().map(Chat::from).collect())
+    Ok(loaders::engine(ctx)?.answer(ListChats { limit }).await?.into_iter().map(Chat::from).collect())
 }
 
 /// One conversation.
 pub(super) async fn find(ctx: &Context<'_>, id: &ID) -> Result<Option<Chat>> {
-    Ok(loaders::engine(ctx)?.chat(number(id)?).await?.map(Chat::from))
+    Ok(loaders::engine(ctx)?.find_chat(number(id)?).await?.map(Chat::from))
 }
 
 /// Begins a conversation.
 pub(super) async fn create(ctx: &Context<'_>, project: Option<String>) -> Result<Chat> {
-    Ok(loaders::engine(ctx)?.create_chat(project).await?.into())
+    Ok(loaders::engine(ctx)?.answer(CreateChat { project }).await?.into())
 }
 
 /// Forgets a conversation.
 pub(super) async fn remove(ctx: &Context<'_>, id: &ID) -> Result<bool> {
-    Ok(loaders::engine(ctx)?.remove_chat(number(id)?).await?)
+    Ok(loaders::engine(ctx)?.answer(RemoveChat { id: number(id)? }).await?)
 }
 
 /// Asks in a conversation.

@@ -216,5 +216,5 @@ pub(super) async fn pack(
         tests: options.tests.unwrap_or(true),
         snapshot: options.snapshot,
     };
-    Ok(loaders::engine(ctx)?.context(request).await?.into())
+    Ok(loaders::engine(ctx)?.build_pack(request).await?.into())
 }

@@ -1,11 +1,12 @@
 //! Measures what a GraphQL document asks for before it is validated. Validation and execution follow every use of a
 //! fragment, so a few kilobytes of fragments that use each other could otherwise keep them busy for hours.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use async_graphql::parser::types::{ExecutableDocument, Field, Selection, SelectionSet};
+use async_graphql::parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet};
 use backstory_engine::{
     error::{Error, ErrorKind},
+    model::role::ServerRole,
     use_case::Weight,
 };
 
@@ -19,21 +20,26 @@ const INTROSPECTED_LISTS: [&str; 7] =
 /// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
 const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
 /// Fields of the query and mutation types that keep a processor busy for longer than a look at the stores.
-const HEAVY: [&str; 13] = [
-    "search",
-    "evaluate",
-    "questionPairs",
-    "recoveredLinks",
-    "verify",
-    "trace",
-    "contextPack",
-    "compareSnapshots",
-    "history",
-    "entity",
-    "lineage",
+const HEAVY: [&str; 10] =
+    ["search", "verify", "trace", "contextPack", "compareSnapshots", "history", "entity", "lineage", "stats", "backup"];
+
+/// Fields of the query, mutation and subscription types that every server answers, whatever its roles.
+const ANY_ROLE: [&str; 12] = [
+    "coverage",
+    "task",
+    "tasks",
+    "taskProgress",
+    "stopTask",
+    "job",
+    "jobs",
+    "jobProgress",
+    "repositories",
     "stats",
+    "syncStatus",
     "backup",
 ];
+/// Fields of the mutation type that answer questions.
+const ANSWERING: [&str; 3] = ["createChat", "sendMessage", "summarize"];
 
 /// What a selection asks for, with that of the fragments it uses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +94,51 @@ pub(super) fn examine(document: &ExecutableDocument, limits: &Limits) -> Result<
         }
     }
     Ok(total.weight)
+}
+
+/// Returns the roles that a server must have for an operation of a document that is within the limits.
+pub(super) fn required_roles(document: &ExecutableDocument, operation: Option<&str>) -> BTreeSet<ServerRole> {
+    let mut roles = BTreeSet::new();
+    for (name, definition) in document.operations.iter() {
+        if operation.is_none() || name.map(|name| name.as_str()) == operation {
+            let definition = &definition.node;
+            add_roles(document, definition.ty, &definition.selection_set.node, &mut roles);
+        }
+    }
+    roles
+}
+
+fn add_roles(
+    document: &ExecutableDocument,
+    operation: OperationType,
+    set: &SelectionSet,
+    roles: &mut BTreeSet<ServerRole>,
+) {
+    for item in &set.items {
+        let inner = match &item.node {
+            Selection::Field(field) => {
+                roles.extend(role_of(operation, field.node.name.node.as_str()));
+                continue;
+            }
+            Selection::InlineFragment(fragment) => Some(&fragment.node.selection_set),
+            Selection::FragmentSpread(spread) => {
+                document.fragments.get(&spread.node.fragment_name.node).map(|fragment| &fragment.node.selection_set)
+            }
+        };
+        if let Some(inner) = inner {
+            add_roles(document, operation, &inner.node, roles);
+        }
+    }
+}
+
+/// The role that a field of the query, mutation or subscription type needs.
+fn role_of(operation: OperationType, field: &str) -> Option<ServerRole> {
+    match operation {
+        _ if ANY_ROLE.contains(&field) || field.starts_with("__") => None,
+        OperationType::Mutation if field == "embed" => Some(ServerRole::Embed),
+        OperationType::Mutation if !ANSWERING.contains(&field) => Some(ServerRole::Write),
+        _ => Some(ServerRole::Read),
+    }
 }
 
 /// Refuses text whose brackets are nested so deep that parsing it could exhaust the stack.

@@ -154,10 +154,15 @@ impl Extension for Guard {
         next: NextPrepareRequest<'_>,
     ) -> ServerResult<Request> {
         document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
-        let weight = document::examine(request.parsed_query()?, &self.limits).map_err(server_error)?;
+        let name = request.operation_name.clone();
+        let parsed = request.parsed_query()?;
+        let weight = document::examine(parsed, &self.limits).map_err(server_error)?;
+        for role in document::required_roles(parsed, name.as_deref()) {
+            self.engine.settings().require_role(role).map_err(server_error)?;
+        }
         let _ = self.weight.set(weight);
-        if let Some(name) = &request.operation_name {
-            let _ = self.name.set(name.clone());
+        if let Some(name) = name {
+            let _ = self.name.set(name);
         }
         let loaders = Reader::loaders(self.engine.clone(), self.people.clone(), self.reads.clone());
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await

@@ -88,6 +88,6 @@ pub(super) async fn list(
 ) -> Result<Vec<Job>> {
     let limit = page::size(first, page::DEFAULT_PAGE)?;
     let before = before.as_ref().map(number).transpose()?;
-    let jobs = loaders::engine(ctx)?.jobs(status.map(Into::into), before, limit).await?;
+    let jobs = loaders::engine(ctx)?.list_jobs(status.map(Into::into), before, limit).await?;
     Ok(jobs.into_iter().map(Job::from).collect())
 }

@@ -45,7 +45,7 @@ impl People {
             return Ok(people.clone());
         }
         let by_name = |person: Person| (person.username.clone(), Arc::new(Item::Person(person)));
-        let people: ByName = Arc::new(engine.people().await?.into_iter().map(by_name).collect());
+        let people: ByName = Arc::new(engine.list_people().await?.into_iter().map(by_name).collect());
         *self.0.lock() = Some((seq, people.clone()));
         Ok(people)
     }
@@ -121,7 +121,7 @@ impl Loader<NodeId> for Reader {
             }
         }
         if !others.is_empty() {
-            let items = self.engine.items(others.into_iter().cloned().collect()).await?;
+            let items = self.engine.load_items(others.into_iter().cloned().collect()).await?;
             found.extend(items.into_iter().map(|(id, item)| (id, Some(Arc::new(item)))));
         }
         Ok(found)
@@ -135,7 +135,7 @@ impl Loader<DiscussionKey> for Reader {
     async fn load(&self, keys: &[DiscussionKey]) -> Result<HashMap<DiscussionKey, Self::Value>, Error> {
         self.reads.add(keys.len());
         let node = |key: &DiscussionKey| NodeId::Discussion { thread: key.0.clone(), id: key.1.clone() };
-        let mut items = self.engine.items(keys.iter().map(node).collect()).await?;
+        let mut items = self.engine.load_items(keys.iter().map(node).collect()).await?;
         let found = keys.iter().map(|key| match items.remove(&node(key)) {
             Some(Item::Discussion(discussion)) if !discussion.notes.is_empty() => {
                 (key.clone(), Some(Arc::new(discussion)))
@@ -152,7 +152,7 @@ impl Loader<ThreadId> for Reader {
 
     async fn load(&self, keys: &[ThreadId]) -> Result<HashMap<ThreadId, Self::Value>, Error> {
         self.reads.add(keys.len());
-        let found = self.engine.discussions(keys.to_vec()).await?;
+        let found = self.engine.load_discussions(keys.to_vec()).await?;
         Ok(found.into_iter().map(|(thread, all)| (thread, all.into_iter().map(Arc::new).collect())).collect())
     }
 }
@@ -169,7 +169,7 @@ impl Loader<EdgesKey> for Reader {
         let mut found = HashMap::new();
         for ((direction, only), ids) in groups {
             self.reads.add(ids.len());
-            let edges = self.engine.edges(ids.clone(), direction, only).await?;
+            let edges = self.engine.load_edges(ids.clone(), direction, only).await?;
             let keyed = ids.into_iter().zip(edges).map(|(id, edges)| (EdgesKey(id, direction, only), edges.into()));
             found.extend(keyed);
         }
@@ -194,7 +194,7 @@ impl Loader<KnownKey> for Reader {
 
     async fn load(&self, keys: &[KnownKey]) -> Result<HashMap<KnownKey, bool>, Error> {
         self.reads.add(keys.len());
-        let known = self.engine.known(keys.iter().map(|KnownKey(id)| id.clone()).collect()).await?;
+        let known = self.engine.existing_nodes(keys.iter().map(|KnownKey(id)| id.clone()).collect()).await?;
         Ok(keys.iter().map(|key| (key.clone(), known.contains(&key.0))).collect())
     }
 }

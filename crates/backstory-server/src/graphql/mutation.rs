@@ -1,7 +1,15 @@
 //! The mutations of the GraphQL API.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::{Part, Scope, SyncRequest, repository::AddRequest};
+use backstory_engine::{
+    EmbedRequest, Part, RebuildRequest, Scope, SyncRequest,
+    backup::BackupRequest,
+    forget::{ForgetRequest, UndoForget},
+    repository::{AddRequest, RemoveRepository},
+    snapshot::{PinSnapshot, PruneSnapshots},
+    task::StopTask,
+    worker::{CancelJob, QueueJob},
+};
 
 use super::{
     audit::AuditEntry,
@@ -43,7 +51,7 @@ impl Mutation {
             force: force.unwrap_or(false),
             keep_new: false,
         };
-        Ok(loaders::engine(ctx)?.start_sync(request).await?.into())
+        Ok(loaders::engine(ctx)?.answer(request).await?.into())
     }
 
     /// Puts a job into the queue of the server that has the stores, which does it as soon as it can; one that waits there
@@ -60,20 +68,20 @@ impl Mutation {
         kind: Option<JobKind>,
     ) -> Result<Job> {
         let kind = kind.unwrap_or(JobKind::Sync);
-        Ok(loaders::engine(ctx)?.queue_job(kind.into(), &project).await?.into())
+        Ok(loaders::engine(ctx)?.answer(QueueJob { kind: kind.into(), project }).await?.into())
     }
 
     /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn cancel_job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
-        Ok(loaders::engine(ctx)?.cancel_job(job::number(&id)?).await?.into())
+        Ok(loaders::engine(ctx)?.answer(CancelJob { id: job::number(&id)? }).await?.into())
     }
 
     /// Stops a task; what it has done so far is kept. Forgetting cannot be stopped, and a task that does a job is stopped
     /// by cancelling the job.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn stop_task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.stop_task(task::number(&id)?).await?.into())
+        Ok(loaders::engine(ctx)?.answer(StopTask { id: task::number(&id)? }).await?.into())
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
@@ -104,7 +112,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Full path of its project.")] project: String,
     ) -> Result<u64> {
-        Ok(loaders::engine(ctx)?.remove_repository(&project).await?)
+        Ok(loaders::engine(ctx)?.answer(RemoveRepository { project }).await?)
     }
 
     /// Pins a state of the index, so that its record is kept.
@@ -114,7 +122,7 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        Ok(loaders::engine(ctx)?.pin_snapshot(&id, true).await?.into())
+        Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: true }).await?.into())
     }
 
     /// Unpins a state of the index.
@@ -124,26 +132,26 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        Ok(loaders::engine(ctx)?.pin_snapshot(&id, false).await?.into())
+        Ok(loaders::engine(ctx)?.answer(PinSnapshot { id: id.0, pinned: false }).await?.into())
     }
 
     /// Forgets the records of old states of the index, as each sync does; returns their ids.
     #[graphql(complexity = "QUERY")]
     async fn prune_snapshots(&self, ctx: &Context<'_>) -> Result<Vec<ID>> {
-        Ok(loaders::engine(ctx)?.prune_snapshots().await?.into_iter().map(ID).collect())
+        Ok(loaders::engine(ctx)?.answer(PruneSnapshots {}).await?.into_iter().map(ID).collect())
     }
 
     /// Gives every document that has none its vectors.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn embed(&self, ctx: &Context<'_>) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.start_embed()?.into())
+        Ok(loaders::engine(ctx)?.answer(EmbedRequest {}).await?.into())
     }
 
     /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be made anew
     /// from it.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn backup(&self, ctx: &Context<'_>) -> Result<Backup> {
-        Ok(loaders::engine(ctx)?.backup().await?.into())
+        Ok(loaders::engine(ctx)?.answer(BackupRequest {}).await?.into())
     }
 
     /// Makes the graph, the index or both anew from the ledger, without a network. The old ones answer meanwhile.
@@ -153,7 +161,10 @@ impl Mutation {
         ctx: &Context<'_>,
         #[graphql(desc = "What to make anew.", default_with = "Some(Projection::All)")] projection: Option<Projection>,
     ) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.start_rebuild(projection.unwrap_or(Projection::All).into())?.into())
+        Ok(loaders::engine(ctx)?
+            .answer(RebuildRequest { projection: projection.unwrap_or(Projection::All).into() })
+            .await?
+            .into())
     }
 
     /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
@@ -166,7 +177,7 @@ impl Mutation {
         #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<Task> {
-        Ok(loaders::engine(ctx)?.start_forget(&reference, reason).await?.into())
+        Ok(loaders::engine(ctx)?.answer(ForgetRequest { reference, reason }).await?.into())
     }
 
     /// Lets the next sync read again what was forgotten, of a person the next full one; the record of that.
@@ -177,7 +188,7 @@ impl Mutation {
         #[graphql(name = "ref", desc = "`acme/shop#12`, `acme/shop!7`, `acme/shop` or `@alice`")] reference: String,
         #[graphql(desc = "Why, at most 500 characters; it is kept on record.")] reason: Option<String>,
     ) -> Result<AuditEntry> {
-        Ok(loaders::engine(ctx)?.undo_forget(&reference, reason).await?.into())
+        Ok(loaders::engine(ctx)?.answer(UndoForget { reference, reason }).await?.into())
     }
 
     /// Begins a conversation.

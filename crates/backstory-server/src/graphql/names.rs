@@ -151,22 +151,6 @@ pub(crate) enum RankingProfile {
     Rrf,
 }
 
-/// A way of finding what answers a question.
-#[derive(Clone, Copy, PartialEq, Eq, Enum)]
-#[graphql(remote = "model::eval::Retriever")]
-pub(crate) enum SearchLeg {
-    /// Search as users have it.
-    Fused,
-    /// Links in the graph.
-    Graph,
-    /// Search by words.
-    Lexical,
-    /// Ranks by words and by meaning, fused reciprocally.
-    Rrf,
-    /// Search by meaning.
-    Semantic,
-}
-
 /// What a commit does to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::commit::ChangeStatus")]

@@ -92,7 +92,7 @@ impl From<NodeId> for Node {
 /// The node of an id, if it is known or something refers to it.
 pub(super) async fn find(ctx: &Context<'_>, id: &str) -> Result<Option<Node>> {
     let Ok(id) = id.parse::<NodeId>() else { return Ok(None) };
-    let id = loaders::engine(ctx)?.whole(id).await?;
+    let id = loaders::engine(ctx)?.resolve_id(id).await?;
     let node = Node::from(id.clone());
     if node.known(ctx).await? {
         return Ok(Some(node));

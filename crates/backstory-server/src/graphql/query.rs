@@ -1,9 +1,16 @@
 //! The queries of the GraphQL API.
 
 use async_graphql::{Context, ID, Object, Result};
-use backstory_engine::model::{
-    id::{NodeId, ThreadKind, is_project_path},
-    text::echo,
+use backstory_engine::{
+    check::{CheckRequest, DigestRequest},
+    model::{
+        id::{NodeId, ThreadKind, is_project_path},
+        text::echo,
+    },
+    read::CoverageRequest,
+    snapshot::GetSnapshot,
+    stats::StatsRequest,
+    task::{GetTask, ListTasks},
 };
 
 use super::{
@@ -12,12 +19,11 @@ use super::{
     chat::{self, Chat, DEFAULT_CHATS},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
-    evaluation::{self, Evaluation, EvaluationQuestion, QuestionPair, RecoveredLinks},
     issue::Issue,
     job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{AuditAction, JobStatus, SearchLeg, SearchMode},
+    names::{AuditAction, JobStatus, SearchMode},
     node::{self, Node},
     page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
     person::Person,
@@ -81,7 +87,7 @@ impl Query {
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<Listed<Project>> {
         let size = page::size(first, DEFAULT_PAGE)?;
-        let all = loaders::engine(ctx)?.projects().await?;
+        let all = loaders::engine(ctx)?.list_projects().await?;
         let start = page::start(&all, after.as_deref(), |project| project.path.clone())?;
         Ok(page::connection(&all, start, size, |project| (project.path.clone(), Project::new(project.path.clone()))))
     }
@@ -140,7 +146,7 @@ impl Query {
         #[graphql(desc = "User name, with or without `@`, in any case.")] username: String,
     ) -> Result<Option<Person>> {
         let username = username.trim_start_matches('@');
-        Ok(loaders::engine(ctx)?.person(username).await?.map(|person| Person::new(person.username)))
+        Ok(loaders::engine(ctx)?.find_person(username).await?.map(|person| Person::new(person.username)))
     }
 
     /// Issues, the one that changed last first.
@@ -183,44 +189,6 @@ impl Query {
         #[graphql(desc = "Most hits, 1 to 100.", default_with = "Some(DEFAULT_HITS as i32)")] first: Option<i32>,
     ) -> Result<SearchResult> {
         search::search(ctx, query, filter, mode.unwrap_or(SearchMode::Hybrid), ranking, first).await
-    }
-
-    /// Asks questions whose answers are known and tells where the expected sources stand in what is found, which is how
-    /// good search is.
-    #[graphql(complexity = "evaluation::cost(questions.len(), child_complexity)")]
-    async fn evaluate(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "The questions, 1 to 20.")] questions: Vec<EvaluationQuestion>,
-        #[graphql(desc = "Full path of the project that they are about; may be absent where there is only one.")]
-        project: Option<String>,
-        #[graphql(desc = "The ways of finding an answer; all if absent.")] legs: Option<Vec<SearchLeg>>,
-        #[graphql(desc = "How many results of each leg are looked at, 1 to 100; 50 if absent.")] depth: Option<i32>,
-    ) -> Result<Evaluation> {
-        evaluation::evaluate(ctx, questions, project, legs, depth).await
-    }
-
-    /// Questions made from the project itself, the same every time, each with what answers it: asked once with everything
-    /// and once without that, they tell whether a missing answer is noticed.
-    #[graphql(complexity = "10 * QUERY + child_complexity")]
-    async fn question_pairs(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
-        #[graphql(desc = "How many, 1 to 1,000.")] count: i32,
-    ) -> Result<Vec<QuestionPair>> {
-        evaluation::question_pairs(ctx, project, count).await
-    }
-
-    /// How good links between merge requests and issues are that nobody stated: the stated ones of the latest merge
-    /// requests are hidden and recovered.
-    #[graphql(complexity = "10 * QUERY + child_complexity")]
-    async fn recovered_links(
-        &self,
-        ctx: &Context<'_>,
-        #[graphql(desc = "Full path of the project; may be absent where there is only one.")] project: Option<String>,
-    ) -> Result<RecoveredLinks> {
-        evaluation::recovered_links(ctx, project).await
     }
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
@@ -320,7 +288,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "Its id, or at least four of its first digits.")] id: ID,
     ) -> Result<Snapshot> {
-        Ok(loaders::engine(ctx)?.snapshot(&id).await?.into())
+        Ok(loaders::engine(ctx)?.answer(GetSnapshot { id: id.0 }).await?.into())
     }
 
     /// How one state of the index differs from another.
@@ -376,12 +344,12 @@ impl Query {
     /// How much there is of everything.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
-        Ok(Stats::from(loaders::engine(ctx)?.stats().await?))
+        Ok(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?))
     }
 
     /// How many documents have vectors. Costs nothing.
     async fn coverage(&self, ctx: &Context<'_>) -> Result<Coverage> {
-        Ok(Coverage::from(loaders::engine(ctx)?.coverage()))
+        Ok(Coverage::from(loaders::engine(ctx)?.answer(CoverageRequest {}).await?))
     }
 
     /// How the stores stand towards the forges and each other.
@@ -398,19 +366,19 @@ impl Query {
     /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes.
     #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn check(&self, ctx: &Context<'_>) -> Result<CheckReport> {
-        Ok(CheckReport::from(loaders::engine(ctx)?.check().await?))
+        Ok(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?))
     }
 
     /// The graph's digest: the same for every graph that says the same, however it came about. Reads the whole graph.
     #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
-        Ok(Digest::from(loaders::engine(ctx)?.digest().await?))
+        Ok(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?))
     }
 
     /// A job of the queue, or one that was done.
     #[graphql(complexity = "QUERY + child_complexity")]
     async fn job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
-        Ok(loaders::engine(ctx)?.job(job::number(&id)?).await?.into())
+        Ok(loaders::engine(ctx)?.find_job(job::number(&id)?).await?.into())
     }
 
     /// The jobs that a server has in its queue and those that it did, newest first.
@@ -440,13 +408,13 @@ impl Query {
 
     /// A task of this process; null if there is none of that number, or it ended long ago.
     async fn task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Task>> {
-        Ok(loaders::engine(ctx)?.task(task::number(&id)?).map(Task::from))
+        Ok(loaders::engine(ctx)?.answer(GetTask { id: task::number(&id)? }).await?.map(Task::from))
     }
 
     /// The tasks of this process, newest first; the last 100.
     #[graphql(complexity = "page::cost(Some(MAX_PAGE as i32), MAX_PAGE, child_complexity)")]
     async fn tasks(&self, ctx: &Context<'_>) -> Result<Vec<Task>> {
-        Ok(loaders::engine(ctx)?.all_tasks().into_iter().map(Task::from).collect())
+        Ok(loaders::engine(ctx)?.answer(ListTasks {}).await?.into_iter().map(Task::from).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use async_graphql::{ComplexObject, Context, Enum, Result, SimpleObject};
 use backstory_engine::{
     ledger,
-    repository::{self, AddRequest, RepositoryStatus},
+    repository::{self, AddRequest, CentralFilesRequest, ListRepositories, RepositoryStatus},
 };
 
 use super::{
@@ -110,7 +110,7 @@ impl Repository {
         #[graphql(desc = "Most files, 0 to 100.", default_with = "Some(FEW_FILES as i32)")] first: Option<i32>,
     ) -> Result<Vec<File>> {
         let limit = page::size(first, FEW_FILES)?;
-        let paths = loaders::engine(ctx)?.central_files(&self.project, limit).await?;
+        let paths = loaders::engine(ctx)?.answer(CentralFilesRequest { project: self.project.clone(), limit }).await?;
         Ok(paths.into_iter().map(|path| File::new(self.project.clone(), path)).collect())
     }
 }
@@ -140,7 +140,7 @@ impl From<RepositoryStatus> for Repository {
 
 /// All repositories, by project.
 pub(super) async fn all(ctx: &Context<'_>) -> Result<Vec<Repository>> {
-    Ok(loaders::engine(ctx)?.repositories().await?.into_iter().map(Repository::from).collect())
+    Ok(loaders::engine(ctx)?.answer(ListRepositories {}).await?.into_iter().map(Repository::from).collect())
 }
 
 /// Which branches are meant.
@@ -155,5 +155,5 @@ pub(super) fn branches(named: Vec<String>, all: bool) -> Result<ledger::Branches
 
 /// Puts a repository on the list.
 pub(super) async fn add(ctx: &Context<'_>, request: AddRequest) -> Result<Repository> {
-    Ok(loaders::engine(ctx)?.add_repository(request).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }

@@ -161,6 +161,7 @@ pub(crate) struct Hit {
     /// What it is ranked by; only comparable within one search.
     score: f32,
     /// The parts of the score, each 0 to 1: `semantic`, `lexical`, `recency`, `importance`, `relationship`, `author`.
+    /// Those without a weight are not computed, and 0.
     parts: Vec<ScorePart>,
     /// Why it is here, in words.
     why: Vec<String>,
@@ -307,7 +308,9 @@ pub(super) async fn search(
     let limit = first.map_or(DEFAULT_HITS, |first| usize::try_from(first).unwrap_or(0));
     let engine = loaders::engine(ctx)?;
     let ranking = ranking.map(|ranking| ranking.over(engine.settings().ranking)).transpose()?;
-    let found = engine.search(SearchRequest { query, filter, mode: mode.into(), limit, ranking, rerank: true }).await?;
+    let found = engine
+        .search_documents(SearchRequest { query, filter, mode: mode.into(), limit, ranking, rerank: true })
+        .await?;
     let weight = |(name, score): (&str, f32)| ScorePart { name: name.to_owned(), score };
     Ok(SearchResult {
         query: found.query,

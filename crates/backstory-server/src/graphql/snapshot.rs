@@ -1,7 +1,7 @@
 //! GraphQL types of recorded states of the index.
 
 use async_graphql::{Context, ID, Result, SimpleObject};
-use backstory_engine::snapshot;
+use backstory_engine::snapshot::{self, CompareSnapshots, ListSnapshots};
 
 use super::{loaders, page, scalar::DateTime};
 
@@ -118,7 +118,7 @@ impl From<snapshot::Difference> for SnapshotDifference {
 
 /// The states on record.
 pub(super) async fn all(ctx: &Context<'_>) -> Result<Snapshots> {
-    let found = loaders::engine(ctx)?.snapshots().await?;
+    let found = loaders::engine(ctx)?.answer(ListSnapshots {}).await?;
     Ok(Snapshots { current: found.current.into(), recorded: found.recorded.into_iter().map(Into::into).collect() })
 }
 
@@ -127,7 +127,8 @@ pub(super) async fn compare(ctx: &Context<'_>, from: &str, to: &str, first: Opti
     let wrong =
         |first| page::invalid(format!("{first} names were asked for; it must be 0 to {}", snapshot::MAX_COMPARED));
     let limit = first.map_or(Ok(NAMED), |first| usize::try_from(first).map_err(|_| wrong(first)))?;
-    let found = loaders::engine(ctx)?.compare_snapshots(from, to, limit).await?;
+    let found =
+        loaders::engine(ctx)?.answer(CompareSnapshots { from: from.to_owned(), to: to.to_owned(), limit }).await?;
     Ok(SnapshotComparison {
         from: found.from.into(),
         to: found.to.into(),

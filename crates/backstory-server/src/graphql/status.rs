@@ -1,7 +1,11 @@
 //! GraphQL types of status: how much there is, how far syncs are, and what a check found.
 
 use async_graphql::{Context, ID, Json, Result, SimpleObject};
-use backstory_engine::{backup, check, ledger, quarantine, read, stats};
+use backstory_engine::{
+    backup, check, ledger, quarantine,
+    read::{self, SyncStatusRequest},
+    stats,
+};
 
 use super::{
     loaders,
@@ -279,7 +283,7 @@ impl From<ledger::Run> for SyncRun {
 /// Where everything stands.
 pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<SyncStatus> {
     let runs = page::size(runs, DEFAULT_RUNS)?;
-    let status = loaders::engine(ctx)?.sync_status(runs).await?;
+    let status = loaders::engine(ctx)?.answer(SyncStatusRequest { runs }).await?;
     let project = |project: read::ProjectStatus| ProjectSync {
         path: project.path,
         issues_cursor: project.issues_cursor.map(Cursor::from),
@@ -326,9 +330,9 @@ pub(crate) struct Digest {
     quads: u64,
 }
 
-impl From<(String, u64)> for Digest {
-    fn from((value, quads): (String, u64)) -> Self {
-        Self { value, quads }
+impl From<check::GraphDigest> for Digest {
+    fn from(digest: check::GraphDigest) -> Self {
+        Self { value: digest.digest, quads: digest.quads }
     }
 }
 
@@ -338,7 +342,7 @@ impl From<check::CheckReport> for CheckReport {
         Self {
             ok: report.ok,
             findings: report.findings.into_iter().map(finding).collect(),
-            digest: Digest::from((report.digest, report.quads)),
+            digest: Digest { value: report.digest, quads: report.quads },
         }
     }
 }

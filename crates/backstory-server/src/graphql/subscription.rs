@@ -50,7 +50,7 @@ impl Subscription {
         #[graphql(desc = "Its number.")] id: ID,
     ) -> Result<impl Stream<Item = Result<Job>> + use<>> {
         let engine = loaders::engine(ctx)?.clone();
-        let first = engine.job(job::number(&id)?).await?;
+        let first = engine.find_job(job::number(&id)?).await?;
         Ok(stream::unfold(Follow::First(first), move |follow| follow.next(engine.clone())))
     }
 
@@ -89,7 +89,7 @@ impl Follow {
             Self::First(job) => job,
             Self::Told(told, far) => loop {
                 tokio::time::sleep(INTERVAL).await;
-                match engine.job(told.id).await {
+                match engine.find_job(told.id).await {
                     Ok(job) if job == told && progress(&job) == far => {}
                     Ok(job) => break job,
                     Err(error) => return Some((Err(error.into()), Self::Ended)),

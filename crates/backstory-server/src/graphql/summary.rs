@@ -4,7 +4,6 @@ use async_graphql::{Context, Result, SimpleObject};
 use backstory_engine::{
     model::id::ThreadId,
     summary::{self, SummarizeRequest},
-    use_case::UseCase as _,
 };
 
 use super::{answer::Provenance, loaders, scalar::DateTime};
@@ -36,11 +35,11 @@ impl From<summary::Summary> for Summary {
 
 /// The summary that was made of an issue or merge request.
 pub(super) async fn of(ctx: &Context<'_>, id: &ThreadId) -> Result<Option<Summary>> {
-    Ok(loaders::engine(ctx)?.summary(id.clone()).await?.map(Summary::from))
+    Ok(loaders::engine(ctx)?.find_summary(id.clone()).await?.map(Summary::from))
 }
 
 /// Summarises an issue or merge request.
 pub(super) async fn make(ctx: &Context<'_>, reference: &str) -> Result<Summary> {
     let request = SummarizeRequest { id: reference.parse()? };
-    Ok(request.run(loaders::engine(ctx)?).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }

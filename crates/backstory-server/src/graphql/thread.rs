@@ -277,7 +277,7 @@ impl ThreadList {
     /// How many items the list has on all its pages. Counted only if asked for.
     #[graphql(complexity = "page::QUERY")]
     async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
-        Ok(loaders::engine(ctx)?.thread_count(self.kind, &self.filter).await?)
+        Ok(loaders::engine(ctx)?.count_threads(self.kind, &self.filter).await?)
     }
 }
 
@@ -295,7 +295,7 @@ pub(super) async fn list<N: OutputType>(
 ) -> Result<ThreadConnection<N>> {
     let size = page::size(first, DEFAULT_PAGE)?;
     let end = after.map(|cursor| decode(cursor, kind).ok_or_else(|| bad_cursor(cursor))).transpose()?;
-    let found = loaders::engine(ctx)?.threads(kind, &filter, end, size).await?;
+    let found = loaders::engine(ctx)?.list_thread_ids(kind, &filter, end, size).await?;
     if found.ids.is_empty() && after.is_none() && size > 0 {
         warn_of_absent_names(ctx, &filter).await?;
     }

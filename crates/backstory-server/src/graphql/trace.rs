@@ -304,7 +304,7 @@ pub(super) async fn trace(ctx: &Context<'_>, asked: Asked, rev: Option<String>, 
         rev,
         earlier: earlier.map_or(DEFAULT_EARLIER, |earlier| earlier as usize),
     };
-    Ok(loaders::engine(ctx)?.trace(request).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }
 
 /// A commit in a list.
@@ -392,7 +392,7 @@ impl From<code::Change> for Change {
 pub(super) async fn history(ctx: &Context<'_>, id: NodeId, first: Option<i32>, skip: Option<i32>) -> Result<History> {
     let limit = page::size(first, DEFAULT_CHANGES)?;
     let skip = usize::try_from(skip.unwrap_or(0)).map_err(|_| page::invalid("'skip' is below 0"))?;
-    let found = loaders::engine(ctx)?.code_history(HistoryRequest { id, skip, limit }).await?;
+    let found = loaders::engine(ctx)?.answer(HistoryRequest { id, skip, limit }).await?;
     Ok(History { changes: found.changes.into_iter().map(Change::from).collect(), has_more: found.has_more })
 }
 
@@ -448,7 +448,7 @@ pub(super) async fn entities(
     first: Option<i32>,
 ) -> Result<Vec<Entity>> {
     let limit = page::size(first, DEFAULT_ENTITIES)?;
-    let found = loaders::engine(ctx)?.entities(EntityRequest { name, project, limit }).await?;
+    let found = loaders::engine(ctx)?.answer(EntityRequest { name, project, limit }).await?;
     Ok(found.into_iter().map(Entity::from).collect())
 }
 
@@ -513,7 +513,7 @@ pub(super) async fn lineage(
     path: &str,
     rev: Option<&str>,
 ) -> Result<Lineage> {
-    let (commit, lineage) = loaders::engine(ctx)?.lineage(project, path, rev).await?;
+    let (commit, lineage) = loaders::engine(ctx)?.blame_file(project, path, rev).await?;
     let span = |origin: Origin| LineageSpan {
         start: origin.start,
         lines: origin.lines,

@@ -127,5 +127,5 @@ pub(super) async fn start(
         usize::try_from(limit).map_err(|_| page::invalid(format!("the limit is {limit}; it must be 0 or more")))
     });
     let request = EnrichRequest { projects, what: what.map(Into::into), limit: limit.transpose()? };
-    Ok(loaders::engine(ctx)?.start_enrich(request).await?.into())
+    Ok(loaders::engine(ctx)?.answer(request).await?.into())
 }

@@ -13,7 +13,8 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind},
-    use_case::{Scope, UseCase, Visitor, Weight, visit_all},
+    use_case::{Scope, UseCase, Weight},
+    use_cases::{Visitor, visit_all},
 };
 
 use super::{App, Refusal, access::Auth, connections::Connection, is_json};
@@ -49,6 +50,9 @@ async fn answer<U: UseCase>(
     if grant.scope < U::SCOPE {
         return Err(refuse(U::SCOPE));
     }
+    if let Some(role) = U::ROLE {
+        app.engine.settings().require_role(role)?;
+    }
     if !is_json(&headers) {
         let message = "send the request as Content-Type: application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error_table::code(ErrorKind::Invalid), message));
@@ -63,7 +67,7 @@ async fn answer<U: UseCase>(
     // What reads everything has time.
     let _answering = (U::WEIGHT != Weight::Long).then(|| engine.embedder().answering());
     let time = app.schemas.limits().time_of(U::WEIGHT);
-    let answer = tokio::time::timeout(time, request.run(&engine)).await.unwrap_or_else(|_| Err(too_long(time)));
+    let answer = tokio::time::timeout(time, engine.answer(request)).await.unwrap_or_else(|_| Err(too_long(time)));
     app.engine.repair_in_background();
     Ok(Json(answer?))
 }

@@ -41,10 +41,12 @@ const HEADER_TIME: Duration = Duration::from_secs(20);
 const MAX_HEADERS: usize = 32 << 10;
 /// How long a client may take none of the bytes that are ready for it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
-/// How long a connection is safe from giving way that says nothing: whoever connects has something to say.
-const SAFE_SILENT: Duration = Duration::from_millis(10);
+/// How long a connection is safe from giving way that says nothing, for each connection that there may be: whoever
+/// connects has something to say. So up to 10,000 silent ones a second are replaced however many there may be, and the
+/// backlog is never longer than half a second.
+const SAFE_SILENT: Duration = Duration::from_micros(100);
 /// The same of one that has sent a part of a request: the rest may be on its way.
-const SAFE_PART: Duration = Duration::from_millis(25);
+const SAFE_PART: Duration = Duration::from_micros(250);
 /// The same of one that was answered before: its client may be about to use it again.
 const SAFE_ANSWERED: Duration = Duration::from_millis(250);
 /// Which part of all connections is told to give way at once when there is no room for one more.
@@ -76,6 +78,11 @@ impl Limits {
         let all = (descriptors / 2).clamp(2, MAX_CONNECTIONS);
         Self { all, per_address: MAX_PER_ADDRESS.min(all / 2) }
     }
+
+    /// So long for each connection that there may be.
+    fn for_each(self, time: Duration) -> Duration {
+        time.saturating_mul(u32::try_from(self.all).unwrap_or(u32::MAX))
+    }
 }
 
 /// A connection, as requests that come over it know it.
@@ -101,6 +108,8 @@ struct Activity {
     answered: bool,
     /// Whether it was told to give way.
     leaving: bool,
+    /// Whether it is told why, as it has said nothing yet.
+    refused: bool,
 }
 
 impl Connection {
@@ -134,13 +143,13 @@ impl Connection {
     }
 
     /// If it may give way: who has been answered after all others, and those before that have been waited for longest.
-    fn turn(&self, now: Instant) -> Option<(bool, Instant)> {
+    fn turn(&self, now: Instant, limits: Limits) -> Option<(bool, Instant)> {
         let activity = self.activity();
         let since = activity.waiting.filter(|_| activity.working == 0 && !activity.leaving)?;
         let safe = match (activity.answered, activity.heard) {
             (true, _) => SAFE_ANSWERED,
-            (false, true) => SAFE_PART,
-            (false, false) => SAFE_SILENT,
+            (false, true) => limits.for_each(SAFE_PART),
+            (false, false) => limits.for_each(SAFE_SILENT),
         };
         (now.duration_since(since) >= safe).then_some((activity.answered, since))
     }
@@ -149,7 +158,12 @@ impl Connection {
     fn leaves(&self) -> bool {
         let mut activity = self.activity();
         activity.leaving = activity.working == 0;
+        activity.refused = activity.leaving && !activity.heard;
         activity.leaving
+    }
+
+    fn is_refused(&self) -> bool {
+        self.activity().refused
     }
 }
 
@@ -196,10 +210,10 @@ impl Open {
     }
 
     /// Tells at most so many connections to give way, those that have been waited for longest; how many may.
-    fn make_room(&self, caller: Option<IpAddr>, most: usize) -> usize {
+    fn make_room(&self, limits: Limits, caller: Option<IpAddr>, most: usize) -> usize {
         let now = Instant::now();
         let concerned = self.by_id.values().filter(|of| caller.is_none_or(|caller| of.caller == caller));
-        let mut silent: Vec<_> = concerned.filter_map(|of| Some((of.turn(now)?, of))).collect();
+        let mut silent: Vec<_> = concerned.filter_map(|of| Some((of.turn(now, limits)?, of))).collect();
         silent.sort_unstable_by_key(|(turn, _)| *turn);
         let leaving = &silent[..most.min(silent.len())];
         for (_, connection) in leaving {
@@ -229,7 +243,7 @@ impl Connections {
                     return;
                 }
                 if open.staying(None) >= self.limits.all {
-                    open.make_room(None, self.limits.all.div_ceil(GIVING_WAY));
+                    open.make_room(self.limits, None, self.limits.all.div_ceil(GIVING_WAY));
                 }
             }
             // What nobody told of: one was answered and is silent from now on.
@@ -242,7 +256,7 @@ impl Connections {
         let caller = caller(address);
         let mut open = self.open();
         let is_full = !caller.is_loopback() && open.staying(Some(caller)) >= self.limits.per_address;
-        if is_full && open.make_room(Some(caller), 1) == 0 {
+        if is_full && open.make_room(self.limits, Some(caller), 1) == 0 {
             return None;
         }
         open.last_id += 1;
@@ -303,6 +317,11 @@ impl rt::Read for Stream {
         cx: &mut Context<'_>,
         buffer: rt::ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.slot.connection.is_refused() {
+            refuse(self.stream.inner());
+            // To the protocol the connection has ended.
+            return Poll::Ready(Ok(()));
+        }
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         self.slot.connection.read(read.is_ready());
         read
@@ -380,7 +399,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, stopped: watch:
 /// Says that there is no room, if that can be said at once.
 fn refuse(stream: &TcpStream) {
     if let Err(error) = stream.try_write(FULL) {
-        tracing::debug!(%error, "a connection was closed, as its address has too many");
+        tracing::debug!(%error, "a connection was closed, as there are too many");
     }
 }
 
@@ -406,7 +425,8 @@ async fn answer(stream: TcpStream, slot: Slot, router: Router, stopped: watch::R
             ended = served.as_mut() => break ended,
             () = connection.give_way.notified() => {
                 if connection.leaves() {
-                    break Ok(());
+                    // Reading once more tells a client that has said nothing that there is no room.
+                    break if connection.is_refused() { served.await } else { Ok(()) };
                 }
             }
             () = until(stopped.clone()) => {

@@ -72,8 +72,12 @@ impl Requests {
 pub(super) async fn answer(State(app): State<App>, Extension(auth): Extension<Auth>) -> Result<Response, Refusal> {
     let refused =
         |kind, message: String| Refusal::new(error_table::http_status(kind), error_table::code(kind), message);
-    let vitals =
-        app.engine.seeing(auth.grant().sight).vitals().await.map_err(|error| refused(error.kind, error.message))?;
+    let vitals = app
+        .engine
+        .seeing(auth.grant().sight)
+        .store_metrics()
+        .await
+        .map_err(|error| refused(error.kind, error.message))?;
     let text = text(&app.requests, &vitals, Timestamp::now())
         .map_err(|error| refused(backstory_engine::error::ErrorKind::Internal, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())

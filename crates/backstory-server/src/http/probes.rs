@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum::{Extension, extract::State, http::StatusCode, response::Json};
-use backstory_engine::error::Result;
+use backstory_engine::{error::Result, read::SyncStatusRequest};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -62,12 +62,13 @@ pub(super) async fn health(
     let _working = connection.working();
     let look = async { app.engine.last_change().await.map(drop) };
     app.probes.health.ask(HEALTH_HOLDS, look).await?;
-    Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") })))
+    let roles = &app.engine.settings().roles;
+    Ok(Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION"), "roles": roles })))
 }
 
 /// Whether it can answer questions: every store can be read.
 pub(super) async fn ready(State(app): State<App>) -> std::result::Result<Json<Value>, Refusal> {
-    let look = async { app.engine.sync_status(0).await.map(drop) };
+    let look = async { app.engine.answer(SyncStatusRequest { runs: 0 }).await.map(drop) };
     app.probes.readiness.ask(READINESS_HOLDS, look).await?;
     Ok(Json(json!({ "status": "ready" })))
 }

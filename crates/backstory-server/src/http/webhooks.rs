@@ -10,6 +10,7 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind},
+    model::role::ServerRole,
     settings::ForgeKind,
     sources::forge::webhook::MAX_PAYLOAD,
     worker::Received,
@@ -60,6 +61,7 @@ async fn receive(
         }
     };
     let (parts, body) = request.into_parts();
+    app.engine.settings().require_role(ServerRole::Write).map_err(refused)?;
     app.engine.expects_webhook(kind, &parts.headers).map_err(refused)?;
     let body = app.webhooks.read(body).await?;
     let _working = connection.working();

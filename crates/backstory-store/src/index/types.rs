@@ -179,6 +179,7 @@ pub struct StoredDocument {
 
 /// How much of the corpus has vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// All documents.
     pub documents: u64,
@@ -199,6 +200,7 @@ impl Coverage {
 
 /// How many documents of a kind have vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindCoverage {
     /// The kind.
     pub kind: DocumentKind,

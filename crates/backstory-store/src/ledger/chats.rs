@@ -16,6 +16,7 @@ use super::{
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chat {
     /// Its number.
     pub id: i64,
@@ -31,6 +32,7 @@ pub struct Chat {
 
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Who asks.

@@ -18,6 +18,7 @@ const MOST_UNFINISHED: i64 = 10;
 
 /// Kind of what is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ForgottenKind {
     /// An issue or merge request.
@@ -98,6 +99,7 @@ impl fmt::Display for Subject {
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AuditAction {
     /// It was forgotten.
@@ -124,6 +126,7 @@ impl AuditAction {
 
 /// What was done, without any content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditEntry {
     /// Its number.
     pub id: i64,

@@ -14,6 +14,7 @@ const KEPT_DELIVERIES: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
     /// Reads what is new.
@@ -43,6 +44,7 @@ impl JobKind {
 
 /// How a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
     /// Waits for its turn, or for its next attempt.
@@ -75,6 +77,7 @@ impl JobStatus {
 
 /// A job to be done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewJob {
     /// What it does.
     pub kind: JobKind,
@@ -86,6 +89,7 @@ pub struct NewJob {
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Job {
     /// Its number.
     pub id: i64,

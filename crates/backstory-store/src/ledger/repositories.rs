@@ -25,6 +25,7 @@ use super::{
 
 /// Which branches of a repository are indexed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Branches {
     /// The one that HEAD points at.

@@ -61,6 +61,7 @@ pub struct StoredItem {
 
 /// How far a list has been read: everything up to this time and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cursor {
     /// `updated_at` of the last item.
     pub updated_at: Timestamp,

@@ -16,6 +16,7 @@ const MAX_CONTENTS: usize = 1 << 30;
 
 /// How the work ended that reached a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotStatus {
     /// Well.
@@ -36,6 +37,7 @@ impl SnapshotStatus {
 
 /// How much there is in a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotStats {
     /// Documents.
     pub documents: u64,

@@ -69,28 +69,18 @@ impl CodePlace {
 /// # Errors
 /// It means nothing, or several things.
 pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> Result<Place> {
+    if let Some(sha) = parse_bare_commit(text) {
+        return Ok(Place::Reference(find_commit(client, sha, project).await?));
+    }
     let repositories = client.answer(ListRepositories {}).await?;
     let here = Here::find(&repositories);
-    let project = project.map(str::to_owned);
     let known = |name: &str| repositories.iter().any(|repository| repository.project == name);
-    // The only repository, the one that is meant, or the one that the user stands in.
-    let usual = || match (&project, &here, repositories.as_slice()) {
-        (Some(project), ..) => Some(project.clone()),
-        (None, Some(here), _) if here.project.is_some() => here.project.clone(),
-        (None, _, [only]) => Some(only.project.clone()),
-        _ => None,
-    };
-    if let Some(short) = text.strip_prefix(['#', '!']).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-        let project = usual().ok_or_else(|| ambiguous(text))?;
-        let _ = short;
-        return reference(&format!("{project}{text}"));
+    let usual = usual_project(project, here.as_ref(), &repositories);
+    if text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        let project = usual.ok_or_else(|| ambiguous(text))?;
+        return Ok(Place::Reference(reference(&format!("{project}{text}"))?));
     }
-    let sha = text.strip_prefix('@').unwrap_or(text);
     let on_disk = Path::new(split(text).0).exists();
-    if is_sha(sha) && !on_disk {
-        let project = usual().ok_or_else(|| ambiguous(text))?;
-        return reference(&format!("{project}@{sha}"));
-    }
     match text.parse::<NodeId>() {
         Ok(NodeId::File { project, path }) if known(&project) => {
             let (path, lines, symbol) = split(&path);
@@ -116,11 +106,39 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     }
     let (path, lines, symbol) = split(text);
     let (path, file) = from_root(path, here.as_ref())?;
-    Ok(Place::Code(CodePlace { project: usual(), path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
+    Ok(Place::Code(CodePlace { project: usual, path, lines: range(lines)?, symbol: symbol.map(str::to_owned), file }))
 }
 
-fn reference(text: &str) -> Result<Place> {
-    text.parse().map(Place::Reference).map_err(|error: InvalidId| Failure::usage(error.to_string()))
+/// Finds the commit of an object name without its project: of the project that is meant, or where the user stands.
+///
+/// # Errors
+/// It could be of several projects.
+pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str>) -> Result<NodeId> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    let here = Here::find(&repositories);
+    let text = format!("@{sha}");
+    let project = usual_project(project, here.as_ref(), &repositories).ok_or_else(|| ambiguous(&text))?;
+    reference(&format!("{project}{text}"))
+}
+
+/// The object name in `1a2b3c4` or `@1a2b3c4`; `None` if the text is something else, or there is a file of that name.
+pub(super) fn parse_bare_commit(text: &str) -> Option<&str> {
+    let sha = text.strip_prefix('@').unwrap_or(text);
+    (is_sha(sha) && !Path::new(text).exists()).then_some(sha)
+}
+
+/// The project that is meant, that of the repository in which the user stands, or the only one.
+fn usual_project(project: Option<&str>, here: Option<&Here>, repositories: &[RepositoryStatus]) -> Option<String> {
+    let here = here.and_then(|here| here.project.as_deref());
+    let only = match repositories {
+        [only] => Some(only.project.as_str()),
+        _ => None,
+    };
+    project.or(here).or(only).map(str::to_owned)
+}
+
+fn reference(text: &str) -> Result<NodeId> {
+    text.parse().map_err(|error: InvalidId| Failure::usage(error.to_string()))
 }
 
 fn ambiguous(text: &str) -> Failure {

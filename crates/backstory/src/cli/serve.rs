@@ -5,7 +5,15 @@ use std::{
     time::Duration,
 };
 
-use backstory_engine::{Engine, error::ErrorKind, task::TaskStatus};
+use backstory_engine::{
+    EmbedRequest, Engine,
+    error::ErrorKind,
+    model::role::{Roles, ServerRole},
+    read::CoverageRequest,
+    repository::ListRepositories,
+    settings::Settings,
+    task::{ListTasks, TaskStatus},
+};
 use backstory_server::{Access, Limits, MAKE_TOKEN, MIN_TOKEN, Token};
 use secrecy::ExposeSecret as _;
 use tokio::{net::TcpListener, sync::watch};
@@ -28,11 +36,18 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Documents get their vectors in the background. The query page is at /graphql. Others than this machine can connect
 /// only if [server] token_env names a variable that holds a token.
 #[derive(clap::Args)]
-#[command(after_long_help = "Examples:\n  backstory serve\n  backstory serve --listen 127.0.0.1:0")]
+#[command(after_long_help = "\
+Examples:
+  backstory serve
+  backstory serve --listen 127.0.0.1:0
+  backstory serve --roles read,embed")]
 pub(super) struct Args {
     /// Address to listen on [default: listen under [server], then 127.0.0.1:7373]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     listen: Option<SocketAddr>,
+    /// What this server does; it refuses the rest
+    #[arg(long, value_enum, value_name = "ROLE", value_delimiter = ',', default_values_t = ServerRole::ALL)]
+    roles: Vec<ServerRole>,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
@@ -50,8 +65,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         Claim::Server(server) => return in_use(format!("the server at {} (pid {})", server.url, server.pid)),
         Claim::Busy(holder) => return in_use(holder.to_string()),
     }
-    let server = Server::open(session, SERVE, directory, address).await?;
-    tell_what_is_missing(session, &server.engine).await?;
+    let roles: Roles = args.roles.iter().copied().collect();
+    let server = Server::open(session, SERVE, directory, address, roles.clone()).await?;
+    if roles.has(ServerRole::Write) {
+        tell_what_is_missing(session, &server.engine).await?;
+    }
     server.run(session).await
 }
 
@@ -100,7 +118,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Takes the address and opens the stores of a directory that this process has claimed.
+    /// Takes the address and opens the stores of a directory that this process has claimed, for these roles.
     ///
     /// # Errors
     /// The address is taken, or a store cannot be opened.
@@ -109,11 +127,13 @@ impl Server {
         command: &'static str,
         directory: DataDir,
         address: SocketAddr,
+        roles: Roles,
     ) -> Result<Self> {
         // Before the stores are opened, which may take long: an address that is taken is told at once.
         let listener = backstory_server::listen(address).map_err(|error| cannot_listen(address, &error))?;
         let url = url_of(listener.local_addr().map_err(|error| cannot_listen(address, &error))?);
-        let engine = open_engine(session.config()?.settings.clone(), &session.terminal, &directory).await?;
+        let settings = Settings { roles, ..session.config()?.settings.clone() };
+        let engine = open_engine(settings, &session.terminal, &directory).await?;
         Ok(Self { command, directory, listener, url, engine })
     }
 
@@ -127,7 +147,7 @@ impl Server {
         Ok(())
     }
 
-    /// Answers until it is told to stop, and makes vectors in the background.
+    /// Answers until it is told to stop, and meanwhile does the background work of its roles.
     ///
     /// # Errors
     /// The listener failed.
@@ -137,23 +157,30 @@ impl Server {
         let stop = backstory_server::stop_signal()?;
         let announcement = directory.announce(Role::Server, command, &url, &config.digest)?;
         session.terminal.line(format_args!("Listening on {url} (query page at {url}/graphql); Ctrl-C ends it"))?;
-        let embedding = tokio::spawn(embed_in_background(engine.clone()));
+        let roles = engine.settings().roles.clone();
+        let embedding = roles.has(ServerRole::Embed).then(|| tokio::spawn(embed_in_background(engine.clone())));
         let (end, ended) = watch::channel(false);
         let stopping = tokio::spawn(async move {
             stop.await;
             end.send_replace(true);
             end.closed().await;
         });
-        let working = tokio::spawn(work_in_background(engine.clone(), ended.clone()));
+        let working =
+            roles.has(ServerRole::Write).then(|| tokio::spawn(work_in_background(engine.clone(), ended.clone())));
         let tokens = config.server_tokens.iter();
         let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
         let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
         let served =
             backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
-        embedding.abort();
+        if let Some(embedding) = embedding {
+            embedding.abort();
+        }
         // Without the sender the worker ends too, whatever became of the server.
         stopping.abort();
-        let worked = working.await;
+        let worked = match working {
+            Some(working) => working.await,
+            None => Ok(()),
+        };
         drop(announcement);
         served?;
         worked.map_err(|error| Failure::new(ErrorKind::Internal, format!("the worker ended with a bug: {error}")))
@@ -182,7 +209,7 @@ fn url_of(address: SocketAddr) -> String {
 }
 
 async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> {
-    if session.config()?.settings.forges.is_empty() && engine.repositories().await?.is_empty() {
+    if session.config()?.settings.forges.is_empty() && engine.answer(ListRepositories {}).await?.is_empty() {
         session.terminal.note(
             "nothing is indexed yet; 'backstory add PATH' indexes a repository, 'backstory init' configures a forge",
         );
@@ -206,7 +233,7 @@ async fn tell_what_is_missing(session: &Session, engine: &Engine) -> Result<()> 
 
 /// Does jobs until it is told to stop, also after the ledger could not be used for a while.
 async fn work_in_background(engine: Engine, mut stop: watch::Receiver<bool>) {
-    while let Err(error) = engine.work(stop.clone()).await {
+    while let Err(error) = engine.run_worker(stop.clone()).await {
         tracing::error!(%error, "no jobs for now; trying again in {} s", PAUSE.as_secs());
         let stopped = tokio::time::timeout(PAUSE, stop.wait_for(|stop| *stop)).await;
         if stopped.is_ok() {
@@ -221,7 +248,8 @@ async fn embed_in_background(engine: Engine) {
     let mut look = tokio::time::interval(LOOK);
     loop {
         look.tick().await;
-        if engine.all_tasks().iter().any(|task| task.status == TaskStatus::Running) {
+        let Ok(tasks) = engine.answer(ListTasks {}).await else { continue };
+        if tasks.iter().any(|task| task.status == TaskStatus::Running) {
             continue;
         }
         let Ok(newest) = engine.last_change().await else { continue };
@@ -239,12 +267,12 @@ async fn embed_in_background(engine: Engine) {
 }
 
 async fn embed_waiting(engine: &Engine) -> backstory_engine::error::Result<()> {
-    let coverage = engine.coverage();
+    let coverage = engine.answer(CoverageRequest {}).await?;
     if coverage.embedded >= coverage.documents {
         return Ok(());
     }
     tracing::info!(documents = coverage.documents - coverage.embedded, "making vectors");
-    let id = engine.start_embed()?.id;
+    let id = engine.answer(EmbedRequest {}).await?.id;
     let Some(mut task) = engine.watch_task(id) else { return Ok(()) };
     // The sender lives as long as the engine, and so does this.
     let ended = task.wait_for(|task| task.status != TaskStatus::Running).await;

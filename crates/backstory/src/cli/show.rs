@@ -5,7 +5,7 @@ mod page;
 
 use backstory_engine::show::{NodeDetails, ShowRequest};
 
-use super::{Session, arguments::parse_reference};
+use super::{Session, arguments::parse_reference, place};
 use crate::{client::Client, failure::Result};
 
 /// Show an issue or merge request with its discussions and links, a single discussion, or a commit
@@ -16,10 +16,12 @@ Examples:
   backstory show 'group/project!7' --json
   backstory show issue 12
   backstory show group/project@1a2b3c4
+  backstory show 1a2b3c4
 
-Without a project, or --project, the only configured one is meant. Quote what has # or !, which shells read otherwise.")]
+Without a project, or --project, the only configured one is meant; for a commit, that of the clone that you stand in, or
+the only repository. Quote what has # or !, which shells read otherwise.")]
 pub(super) struct Args {
-    /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, or group/project@1a2b3c4
+    /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, group/project@1a2b3c4, or 1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
     reference: Vec<String>,
     /// Project that a number without one is of
@@ -31,8 +33,24 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let id = parse_reference(&args.reference, args.project.as_deref(), session.config()?)?;
-    let client = Client::open(session, "show", || Ok(())).await?;
+    let project = args.project.as_deref();
+    let bare_commit = match &args.reference[..] {
+        [word] => place::parse_bare_commit(word),
+        _ => None,
+    };
+    let open = || Client::open(session, "show", || Ok(()));
+    let (client, id) = match bare_commit {
+        Some(sha) => {
+            let client = open().await?;
+            let id = place::find_commit(&client, sha, project).await?;
+            (client, id)
+        }
+        None => {
+            // What is no reference is refused before the stores are opened.
+            let id = parse_reference(&args.reference, project, session.config()?)?;
+            (open().await?, id)
+        }
+    };
     let node = client.answer(ShowRequest { id }).await?;
     let terminal = &session.terminal;
     if args.json {

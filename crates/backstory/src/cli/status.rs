@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use backstory_engine::{
     index::Coverage,
     ledger::{Cursor, Run, RunStatus},
+    model::role::Roles,
     quarantine::{Quarantine, QuarantinedItem},
     read::{Freshness, ProjectStatus, SyncStatus, SyncStatusRequest},
     repository::{ListRepositories, RepositoryStatus},
@@ -61,6 +62,8 @@ struct Printed {
     quarantine: Quarantine,
     last_sync: Option<LastSync>,
     syncing: bool,
+    /// What the process does that has the stores.
+    roles: Roles,
 }
 
 /// The newest sync.
@@ -99,7 +102,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let status = client.answer(SyncStatusRequest { runs: 1 }).await?;
     let repositories = client.answer(ListRepositories {}).await?;
     let coverage = task::coverage(&client).await?;
-    let SyncStatus { runs, projects, quarantine, freshness, running, .. } = status;
+    let SyncStatus { runs, projects, quarantine, freshness, running, roles, .. } = status;
     let mut projects = fresh(projects, freshness, repositories);
     let known: Vec<&str> = projects.iter().map(|of| of.project.as_str()).collect();
     args.projects.iter().try_for_each(|project| session.config()?.require_project(project, &known))?;
@@ -118,6 +121,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
             quarantine,
             last_sync,
             syncing,
+            roles,
         })?);
     }
     print(session, &projects, &coverage)?;
@@ -127,6 +131,9 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         for line in lines {
             session.terminal.line(format_args!("  {line}"))?;
         }
+    }
+    if !roles.is_all() {
+        session.terminal.note(format_args!("the server was started with --roles {roles} and refuses the rest"));
     }
     if let Some(task) = running {
         session.terminal.note(format_args!("a sync is at work: {}", task::progress_line(&task)));

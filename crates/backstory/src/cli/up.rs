@@ -8,7 +8,7 @@ use std::{
 
 use backstory_engine::{
     error::ErrorKind,
-    model::id::NodeId,
+    model::{id::NodeId, role::Roles},
     repository::{CentralFilesRequest, ListRepositories, RepositoryStatus},
     show::{NodeDetails, ShowRequest},
     sources::git::naming::discover_repository,
@@ -52,7 +52,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let directory = DataDir::open(&config.data_dir)?;
     match directory.claim(UP, ClaimIntent::Work, &session.terminal).await? {
         Claim::Own => {
-            let server = Server::open(session, UP, directory, address).await?;
+            let server = Server::open(session, UP, directory, address, Roles::default()).await?;
             server.share(session)?;
             index(session, &Client::here(server.engine.clone()), &repository).await?;
             session.share.end().await;

@@ -98,7 +98,7 @@ impl DesignNote {
         Ok(match self.read(ctx).await? {
             Some((_, NoteText::Known(text))) => Some(text),
             Some((lines, NoteText::In(blob))) => {
-                Some(loaders::engine(ctx)?.lines_of(&self.project, blob, lines).await?)
+                Some(loaders::engine(ctx)?.read_lines(&self.project, blob, lines).await?)
             }
             None => None,
         })

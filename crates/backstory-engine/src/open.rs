@@ -1,0 +1,242 @@
+//! Opens the stores of a data directory: creates what is absent, replaces a damaged projection by an empty one, and
+//! brings everything that follows from the ledger up to date.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use backstory_model::sight::Visibility;
+use backstory_store::{
+    generations::Generations,
+    graph::{Graph, GraphError},
+    index::{Index, IndexError, ModelTag, Vectors},
+    ledger::Ledger,
+};
+use jiff::Timestamp;
+use parking_lot::{Mutex, RwLock};
+
+use crate::{
+    backup::RESTORED,
+    embed::Embedder,
+    embedding::embed_pending,
+    enrich::projection::refresh_written,
+    error::{Error, ErrorKind, Result},
+    links::refresh_links,
+    llm::ChatModel,
+    project::catch_up,
+    quarantine::recheck_stored,
+    rerank::Reranker,
+    resources::{LEDGER, Resources, Shared},
+    settings::Settings,
+    snapshot::record_snapshot,
+    task::Reporter,
+};
+
+/// The directories of graph and index, in the data directory.
+const PROJECTIONS: [&str; 2] = ["graph", "index"];
+
+/// Opens the stores of a data directory, for a reader who sees everything. What cannot be derived from the ledger is a
+/// notice and no error.
+///
+/// # Errors
+/// The ledger cannot be opened, or a store was written by a newer program.
+pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Result<Resources> {
+    let embedder = Embedder::open(settings.embedding.clone()).await?;
+    let chat_model = settings.llm.clone().map(ChatModel::open).transpose()?;
+    let reranker = settings.rerank.clone().map(Reranker::open).transpose()?;
+    let directory = data_dir.to_owned();
+    let (ledger, graphs, graph, indexes, mut notices) =
+        tokio::task::spawn_blocking(move || open_stores(&directory)).await??;
+    for unfinished in ledger.unfinished_erasures()? {
+        notices.push(format!(
+            "forgetting {unfinished} was cut off; run 'backstory forget' for the same once more, so that the disk \
+             forgets it too"
+        ));
+    }
+    let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
+    let restored = data_dir.join(RESTORED);
+    let newest = if restored.exists() { None } else { Some(ledger.last_seq()?) };
+    let (index, known) = open_index(&indexes, tag, newest, &mut notices).await?;
+    if restored.exists() {
+        std::fs::remove_file(&restored)
+            .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
+    }
+    if let Some(old) = index.model_changed() {
+        notices.push(format!(
+            "the embedding model was {} and is now {}; documents get new vectors in the background ('backstory \
+             embed' does it at once), until then text search finds them",
+            old.name,
+            embedder.model()
+        ));
+    }
+    let resources = Resources::new(Shared {
+        settings,
+        open_ledger: ledger.seeing(Visibility::Open),
+        ledger,
+        graphs,
+        graph: RwLock::new(graph),
+        indexes,
+        index: RwLock::new(index),
+        embedder,
+        chat_model,
+        reranker,
+        tasks: Default::default(),
+        work: Default::default(),
+        projecting: Default::default(),
+        origins: Default::default(),
+        repositories: Default::default(),
+        objects: Default::default(),
+        git: Default::default(),
+        reading: Default::default(),
+        indexing: Default::default(),
+        remembered: Default::default(),
+        named: Default::default(),
+        mended: Default::default(),
+        data_dir: data_dir.to_owned(),
+        notices: Mutex::new(notices),
+    });
+    refresh_derived(&resources, known).await;
+    Ok(resources)
+}
+
+/// Makes what follows from the ledger; what cannot be made is told.
+async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
+    let stale = resources.with_ledger(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
+    if let Ok(runs @ 1..) = stale {
+        tracing::info!(runs, "marked runs of an ended process as failed");
+    }
+    notice_failure(resources, "runs of an ended process cannot be marked as failed", stale);
+    notice_failure(resources, "the graph or the index is behind the ledger", catch_up(resources, None).await);
+    notice_failure(resources, "not all stored items were looked at", recheck_stored(resources).await);
+    if let Some(known) = known {
+        let reuse = async {
+            embed_pending(resources, None, Some(&known), &Reporter::silent()).await?;
+            resources.index().optimize().await?;
+            Ok::<_, Error>(())
+        };
+        notice_failure(resources, "vectors of the former index are not used again", reuse.await);
+    }
+    notice_failure(resources, "links that nobody stated are not up to date", refresh_links(resources).await);
+    let written = refresh_written(resources).await;
+    notice_failure(resources, "what language models wrote is not all in the graph", written);
+    // A process that ended early may have left a state that is on no record.
+    let recorded = record_snapshot(resources, Duration::ZERO, None).await;
+    notice_failure(resources, "the state of the index is on no record", recorded);
+}
+
+fn notice_failure<T>(resources: &Resources, what: &str, result: Result<T>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "{what}");
+        resources.notice(format!("{what}: {error}"));
+    }
+}
+
+/// What is said of a projection that has changes which the ledger has not.
+const PROJECTION_AHEAD: &str =
+    "has more than the ledger, which must have been replaced by an older one, and is made anew from it";
+
+type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
+
+fn open_stores(directory: &Path) -> Result<Opened> {
+    let mut notices = Vec::new();
+    let path = directory.join(LEDGER);
+    let restored = directory.join(RESTORED).exists();
+    let has_projections = PROJECTIONS.iter().any(|name| directory.join(name).is_dir());
+    let unreadable = |error: io::Error| Error::internal(format!("{} cannot be read: {error}", path.display()));
+    if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
+        return Err(empty_ledger(directory));
+    }
+    let ledger = Ledger::open(&path)?;
+    let graphs = generations(directory.join(PROJECTIONS[0]))?;
+    let known = ledger.last_seq()?;
+    let opened = Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph)));
+    let (graph, because) = match opened {
+        Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
+        Ok((applied, graph)) if restored || applied > known => {
+            drop(graph);
+            (None, format!("the graph {PROJECTION_AHEAD}"))
+        }
+        Ok((_, graph)) => (Some(graph), String::new()),
+        Err(GraphError::Damaged(reason)) => {
+            (None, format!("the graph could not be opened and is made anew from the ledger: {reason}"))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let graph = match graph {
+        Some(graph) => {
+            notices.extend(graph.read_only().map(|why| format!("nothing can be added now: {why}")));
+            graph
+        }
+        None => {
+            notices.push(because);
+            Graph::open(&fresh_generation(&graphs)?)?
+        }
+    };
+    let indexes = generations(directory.join(PROJECTIONS[1]))?;
+    Ok((ledger, graphs, graph, indexes, notices))
+}
+
+/// A ledger with nothing in it is no new one where projections hold what was read.
+fn empty_ledger(directory: &Path) -> Error {
+    let directory = directory.display();
+    Error::internal(format!(
+        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had; restore a backup \
+         with 'backstory restore', or remove {directory}/graph and {directory}/index and run 'backstory sync' to read \
+         everything again"
+    ))
+}
+
+fn generations(directory: PathBuf) -> Result<Generations> {
+    let name = directory.display().to_string();
+    let open = || {
+        let generations = Generations::open(directory)?;
+        generations.remove_others()?;
+        Ok::<_, std::io::Error>(generations)
+    };
+    open().map_err(|error| {
+        let error = Error::of_files(&format!("{name} cannot be used"), &error);
+        if error.kind == ErrorKind::Internal { Error { kind: ErrorKind::Configuration, ..error } } else { error }
+    })
+}
+
+/// Makes an empty generation current and returns its directory.
+fn fresh_generation(generations: &Generations) -> Result<PathBuf> {
+    let fresh = || {
+        let fresh = generations.prepare()?;
+        generations.activate(&fresh)?;
+        Ok::<_, std::io::Error>(fresh)
+    };
+    fresh().map_err(|error| Error::of_files("a store cannot be made anew", &error))
+}
+
+/// The index; one that cannot be used, or has changes after the `newest`, or any if that is `None`, is replaced by an
+/// empty one, and what vectors it has are handed over.
+async fn open_index(
+    indexes: &Generations,
+    tag: ModelTag,
+    newest: Option<u64>,
+    notices: &mut Vec<String>,
+) -> Result<(Index, Option<Vectors>)> {
+    let old = indexes.current();
+    match Index::open(&old, tag.clone()).await {
+        Ok(index) => {
+            let applied = index.applied_seq().await?;
+            // An empty one is as good as new.
+            if applied == 0 || newest.is_some_and(|newest| applied <= newest) {
+                return Ok((index, None));
+            }
+            notices.push(format!("the index {PROJECTION_AHEAD}"));
+        }
+        Err(IndexError::Damaged { reason, .. }) => {
+            notices.push(format!("the index could not be opened and is made anew from the ledger: {reason}"));
+        }
+        Err(IndexError::Outdated { found, known, .. }) => {
+            notices.push(format!("the index has format {found} of an older backstory and is made anew in {known}"));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let known = Vectors::open(&old, &tag).await.ok().flatten();
+    Ok((Index::open(&fresh_generation(indexes)?, tag).await?, known))
+}

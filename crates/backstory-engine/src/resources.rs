@@ -1,0 +1,213 @@
+//! What use cases work with: the stores of a data directory, settings, models, tasks, locks and caches. It knows no use
+//! case, so every module may use it.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use backstory_model::{repository::Repository, sight::Visibility};
+use backstory_sources::{
+    forge::Origin,
+    git::{Git, objects::Objects},
+    redact::Redactor,
+};
+use backstory_store::{
+    generations::Generations,
+    graph::{Cancel, Graph, Row, Value, queries::Query},
+    index::{Index, ModelTag},
+    ledger::{Ledger, LedgerError},
+};
+use jiff::Timestamp;
+use parking_lot::{Mutex, RwLock};
+
+use crate::{
+    confidential::Named,
+    embed::Embedder,
+    error::{Error, ErrorKind, Result},
+    llm::ChatModel,
+    mend::RepairLog,
+    rerank::Reranker,
+    settings::Settings,
+    task::{Reporter, Task, TaskKind, Tasks},
+    trace::remembered::Remembered,
+    worker::Work,
+};
+
+/// The ledger's file in the data directory.
+pub(crate) const LEDGER: &str = "ledger.sqlite";
+/// Longest time a query of the graph may take.
+const QUERY_TIME: Duration = Duration::from_secs(10);
+
+/// The stores of a data directory as a reader with some visibility sees them, and what belongs to them. Cheap to clone.
+#[derive(Clone)]
+pub struct Resources {
+    pub(crate) shared: Arc<Shared>,
+    visibility: Visibility,
+}
+
+/// What all handles of a data directory share.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) ledger: Ledger,
+    /// The same without what is confidential.
+    pub(crate) open_ledger: Ledger,
+    pub(crate) graphs: Generations,
+    pub(crate) graph: RwLock<Graph>,
+    pub(crate) indexes: Generations,
+    pub(crate) index: RwLock<Index>,
+    pub(crate) embedder: Embedder,
+    pub(crate) chat_model: Option<ChatModel>,
+    pub(crate) reranker: Option<Reranker>,
+    pub(crate) tasks: Tasks,
+    pub(crate) work: Work,
+    /// Projections apply changes one after the other.
+    pub(crate) projecting: tokio::sync::Mutex<()>,
+    pub(crate) origins: Mutex<HashMap<String, Arc<Origin>>>,
+    /// What the ledger knows of repositories, by project.
+    pub(crate) repositories: Mutex<HashMap<String, Arc<Repository>>>,
+    /// Clones that are open, by project.
+    pub(crate) objects: Mutex<HashMap<String, Arc<Objects>>>,
+    pub(crate) git: OnceLock<Git>,
+    /// Repositories are read one after the other: one that was stopped ends at its next write.
+    pub(crate) reading: Mutex<()>,
+    /// The project whose repository is being read.
+    pub(crate) indexing: Mutex<Option<String>>,
+    /// Discussions that traces have read.
+    pub(crate) remembered: Mutex<Remembered>,
+    /// Who is named where, while anything is confidential.
+    pub(crate) named: Mutex<Named>,
+    pub(crate) mended: RepairLog,
+    pub(crate) data_dir: PathBuf,
+    /// What happened while the stores were opened, for people.
+    pub(crate) notices: Mutex<Vec<String>>,
+}
+
+impl Resources {
+    /// Those of somebody who sees everything.
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared), visibility: Visibility::Confidential }
+    }
+
+    /// The same as somebody sees them: what they do not see is to them as if it were not there.
+    #[must_use]
+    pub(crate) fn seeing(&self, visibility: Visibility) -> Self {
+        Self { shared: self.shared.clone(), visibility }
+    }
+
+    /// How much they show.
+    pub(crate) fn sight(&self) -> Visibility {
+        self.visibility
+    }
+
+    /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
+    pub(crate) fn with_full_visibility(&self) -> Self {
+        self.seeing(Visibility::Confidential)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    pub(crate) fn embedder(&self) -> &Embedder {
+        &self.shared.embedder
+    }
+
+    pub(crate) fn model_tag(&self) -> ModelTag {
+        ModelTag { name: self.embedder().model().to_owned(), dimension: self.embedder().dimension() }
+    }
+
+    /// The language model, if one is configured.
+    pub(crate) fn chat_model(&self) -> Option<&ChatModel> {
+        self.shared.chat_model.as_ref()
+    }
+
+    /// What replaces the secrets in whatever is stored or shown.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.shared.settings.redactor
+    }
+
+    /// A name as it is kept: without the secrets in it, and so alike wherever it stands.
+    pub(crate) fn redact_name(&self, name: &str) -> String {
+        self.redactor().redact(name).0.into_owned()
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        match self.visibility {
+            Visibility::Open => &self.shared.open_ledger,
+            Visibility::Confidential => &self.shared.ledger,
+        }
+    }
+
+    pub(crate) fn graph(&self) -> Graph {
+        self.shared.graph.read().seeing(self.visibility)
+    }
+
+    pub(crate) fn index(&self) -> Index {
+        self.shared.index.read().seeing(self.visibility)
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.shared.tasks
+    }
+
+    /// Starts a task, which sees everything whoever asked for it: the stores hold everything.
+    pub(crate) fn start_task<F>(
+        &self,
+        kind: TaskKind,
+        force: bool,
+        work: impl FnOnce(Self, Reporter) -> F,
+    ) -> Result<Task>
+    where
+        F: Future<Output = Result<serde_json::Value>> + Send + 'static,
+    {
+        let resources = self.with_full_visibility();
+        let task = self.tasks().start(kind, force, Timestamp::now(), |reporter| work(resources, reporter))?;
+        let task = task.borrow().clone();
+        Ok(task)
+    }
+
+    /// Adds something that people should know to what happened while the stores were opened.
+    pub(crate) fn notice(&self, notice: String) {
+        self.shared.notices.lock().push(notice);
+    }
+
+    /// Takes a step that blocks off the async threads.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let resources = self.clone();
+        tokio::task::spawn_blocking(move || step(&resources)).await?
+    }
+
+    /// Reads or writes the ledger off the async threads.
+    pub(crate) async fn with_ledger<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Ledger) -> std::result::Result<T, LedgerError> + Send + 'static,
+    ) -> Result<T> {
+        self.blocking(move |resources| Ok(step(resources.ledger())?)).await
+    }
+
+    /// Answers a query of the graph within [`QUERY_TIME`].
+    pub(crate) async fn graph_query(&self, query: Query, bind: Vec<(&'static str, Value)>) -> Result<Vec<Row>> {
+        let graph = self.graph();
+        let cancel = Cancel::default();
+        let handle = {
+            let cancel = cancel.clone();
+            tokio::task::spawn_blocking(move || graph.select(query, bind, &cancel))
+        };
+        match tokio::time::timeout(QUERY_TIME, handle).await {
+            Ok(rows) => Ok(rows??),
+            Err(_) => {
+                cancel.cancel();
+                Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!("{} took longer than {} s; narrow it down", query.file, QUERY_TIME.as_secs()),
+                ))
+            }
+        }
+    }
+}
