@@ -1,18 +1,19 @@
-//! Looks things up: items from the ledger, edges and lists from the graph.
+//! Looks things up: items from the ledger, edges from the graph, pages of issues and merge requests from the lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_model::{
     edge::Edge,
     entity::{Discussion, Item, ItemKind, Person, Project, State},
-    id::{NS, NodeId, ThreadId, ThreadKind, is_address},
+    id::{NodeId, ThreadId, ThreadKind, is_address},
     role::{Roles, ServerRole},
 };
 use backstory_sources::forge::List;
 use backstory_store::{
-    graph::{AdjacentEdge, Direction, Value, queries},
+    graph::{AdjacentEdge, Direction},
     index::Coverage,
     ledger::{Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
+    lists::{self, PageRequest, ThreadOrder, ThreadQuery},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -243,6 +244,8 @@ pub struct SyncStatus {
     pub ledger_seq: u64,
     /// Newest change in the graph.
     pub graph_seq: u64,
+    /// Newest change in the lists.
+    pub lists_seq: u64,
     /// Newest change in the index.
     pub index_seq: u64,
     /// The sync that is running.
@@ -340,18 +343,16 @@ pub(crate) async fn list_thread_ids(
     after: Option<PageCursor>,
     limit: usize,
 ) -> Result<ThreadPage> {
-    let limit = limit.min(MAX_PAGE);
-    let mut bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
-    bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
-    let rows = resources.graph_query(queries::THREADS, bind).await?;
-    let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
-        (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
-        _ => None,
+    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
+    let after = after.map(|end| lists::Cursor {
+        order: end.updated_at.into(),
+        project: end.id.project,
+        key: lists::Key::Number(end.id.iid.cast_signed()),
     });
-    let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
-    let more = ids.len() > limit;
-    Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
+    let request = PageRequest { first: limit, after, with_total: false };
+    let page = resources.with_lists(move |lists, visibility| lists.threads(&query, &request, visibility)).await?;
+    let ids = page.rows.into_iter().map(|row| PageCursor { updated_at: row.updated_at, id: row.id });
+    Ok(ThreadPage { ids: ids.collect(), more: page.next.is_some() })
 }
 
 /// Returns a page of issues or merge requests, the last changed first.
@@ -372,9 +373,8 @@ pub(crate) async fn list_threads(resources: &Resources, request: ListThreads) ->
 
 /// How many issues or merge requests meet the conditions.
 pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
-    let bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    let rows = resources.graph_query(queries::THREAD_COUNT, bind).await?;
-    Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
+    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
+    resources.with_lists(move |lists, visibility| lists.count_threads(&query, visibility)).await
 }
 
 /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
@@ -465,6 +465,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
                 ledger_seq: ledger.last_seq()?,
                 graph_seq,
+                lists_seq: ledger.lists().applied_seq()?,
                 index_seq,
                 running,
                 roles,
@@ -504,19 +505,15 @@ pub(crate) async fn project_parts(
     Ok(parts)
 }
 
-fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str, Value)> {
-    let class = match kind {
-        ThreadKind::Issue => "Issue",
-        ThreadKind::MergeRequest => "MergeRequest",
+fn thread_query(kind: ThreadKind, filter: ThreadFilter) -> ThreadQuery {
+    let filter = lists::ThreadFilter {
+        projects: filter.project.into_iter().collect(),
+        states: filter.state.into_iter().collect(),
+        authors: filter.author.into_iter().collect(),
+        any_label: filter.label.into_iter().collect(),
+        ..lists::ThreadFilter::default()
     };
-    let node = |id: Option<NodeId>| id.map_or_else(Value::any, Value::Node);
-    vec![
-        ("class", Value::Iri(format!("{NS}{class}"))),
-        ("wantedProject", node(filter.project.clone().map(NodeId::Project))),
-        ("wantedState", Value::Text(filter.state.map_or("", State::as_str).to_owned())),
-        ("wantedAuthor", node(filter.author.clone().map(NodeId::Person))),
-        ("wantedLabel", Value::Text(filter.label.clone().unwrap_or_default())),
-    ]
+    ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: lists::Direction::Descending }
 }
 
 /// Where the ledger keeps what a node is.

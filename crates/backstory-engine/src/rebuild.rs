@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    check::graph_digest,
+    check::projection_digest,
     embedding::embed_pending,
     enrich::projection::refresh_written_of,
     error::{Error, Result},
     links::{refresh_links, refresh_links_of},
     mend::retry_after_repair,
-    project::{catch_up, project_graph, project_index},
+    project::{catch_up, project_graph, project_graph_and_lists, project_index, refill_lists},
     resources::Resources,
     snapshot::with_snapshot,
     task::{Reporter, Task, TaskKind},
@@ -50,9 +50,11 @@ impl UseCase for RebuildRequest {
 pub enum Projection {
     /// The graph.
     Graph,
+    /// The lists.
+    Lists,
     /// The index.
     Index,
-    /// Both.
+    /// All of them.
     All,
 }
 
@@ -63,18 +65,21 @@ pub enum Projection {
 pub(crate) fn start_rebuild(resources: &Resources, which: Projection) -> Result<Task> {
     resources.start_task(TaskKind::Rebuild, false, |resources, reporter| async move {
         let work = async {
-            if which != Projection::Index {
+            if matches!(which, Projection::Graph | Projection::All) {
                 rebuild_graph(&resources, &reporter).await?;
             }
-            if which != Projection::Graph {
+            if matches!(which, Projection::Lists | Projection::All) {
+                rebuild_lists(&resources, &reporter).await?;
+            }
+            if matches!(which, Projection::Index | Projection::All) {
                 rebuild_index(&resources, &reporter).await?;
                 refresh_links(&resources).await?;
             }
             Ok(())
         };
         with_snapshot(&resources, work).await?;
-        let (digest, quads) = graph_digest(&resources).await?;
-        Ok(json!({ "digest": digest, "quads": quads }))
+        let digest = projection_digest(&resources).await?;
+        Ok(json!({ "digest": digest.digest, "quads": digest.quads, "rows": digest.rows }))
     })
 }
 
@@ -82,11 +87,23 @@ pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) ->
     reporter.phase("graph", None);
     let _one_at_a_time = resources.shared.projecting.lock().await;
     let made = rebuild_graph_generation(resources).await;
+    if made.is_ok() {
+        // The new graph may be ahead of the lists.
+        project_graph_and_lists(resources).await?;
+    }
     if made.is_err() {
         // There may be no room on the disk because of what was begun.
         remove_others(&resources.shared.graphs);
     }
     made
+}
+
+async fn rebuild_lists(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    reporter.phase("lists", None);
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    refill_lists(resources).await?;
+    // They may be ahead of the graph.
+    project_graph_and_lists(resources).await
 }
 
 /// Whoever calls keeps others from projecting.

@@ -144,9 +144,20 @@ impl Lists {
             |_| Ok(query.selection(reader.shows_all_projects())),
             |connection, project, iid| {
                 let row = ThreadRow::find(connection, query.kind.into(), project, iid)?;
-                Ok(row.map(|row| row.as_shown(reader.shows_all_projects())))
+                Ok(row.map(|row| row.without_hidden_links(reader.shows_all_projects())))
             },
         )
+    }
+
+    /// How many issues or merge requests a query selects: exact, in a time that grows with them if there are several
+    /// filters.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn count_threads(&self, query: &ThreadQuery, visibility: &Visibility) -> Result<u64, LedgerError> {
+        let reader = Reader(visibility);
+        let selection = query.selection(reader.shows_all_projects());
+        Ok(self.read(|connection| selection.total(connection, reader, u64::MAX))?.count)
     }
 
     /// A page of discussions.
@@ -233,7 +244,7 @@ impl Lists {
     /// The database cannot be read.
     pub fn count(&self, list: ListKind, projects: &[String], visibility: &Visibility) -> Result<u64, LedgerError> {
         let selection = Selection::all(list, projects.to_vec());
-        self.read(|connection| Ok(selection.total(connection, Reader(visibility))?.count))
+        self.read(|connection| Ok(selection.total(connection, Reader(visibility), MAX_COUNTED)?.count))
     }
 
     fn page<R>(

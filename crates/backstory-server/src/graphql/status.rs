@@ -113,6 +113,8 @@ pub(crate) struct SyncStatus {
     ledger_seq: u64,
     /// Number of the newest change that the graph has.
     graph_seq: u64,
+    /// Number of the newest change that the lists have.
+    lists_seq: u64,
     /// Number of the newest change that the index has.
     index_seq: u64,
     /// The sync that is at work.
@@ -296,6 +298,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
         quarantine: status.quarantine.into(),
         ledger_seq: status.ledger_seq,
         graph_seq: status.graph_seq,
+        lists_seq: status.lists_seq,
         index_seq: status.index_seq,
         running: status.running.map(Task::from),
     })
@@ -308,7 +311,7 @@ pub(crate) struct CheckReport {
     ok: bool,
     /// Every rule.
     findings: Vec<Finding>,
-    /// The graph's digest.
+    /// The digest of graph and lists.
     digest: Digest,
 }
 
@@ -321,18 +324,20 @@ pub(crate) struct Finding {
     problems: Vec<String>,
 }
 
-/// What the graph says, in short: equal graphs have equal digests.
+/// What graph and lists hold, in short: if they hold the same, they have the same digest.
 #[derive(SimpleObject)]
 pub(crate) struct Digest {
     /// 64 hex digits.
     value: String,
-    /// How many statements it covers.
+    /// How many statements of the graph it covers.
     quads: u64,
+    /// How many rows of the lists it covers.
+    rows: u64,
 }
 
-impl From<check::GraphDigest> for Digest {
-    fn from(digest: check::GraphDigest) -> Self {
-        Self { value: digest.digest, quads: digest.quads }
+impl From<check::ProjectionDigest> for Digest {
+    fn from(digest: check::ProjectionDigest) -> Self {
+        Self { value: digest.digest, quads: digest.quads, rows: digest.rows }
     }
 }
 
@@ -342,7 +347,7 @@ impl From<check::CheckReport> for CheckReport {
         Self {
             ok: report.ok,
             findings: report.findings.into_iter().map(finding).collect(),
-            digest: Digest { value: report.digest, quads: report.quads },
+            digest: Digest { value: report.digest, quads: report.quads, rows: report.rows },
         }
     }
 }

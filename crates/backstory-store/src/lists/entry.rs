@@ -208,7 +208,8 @@ impl Entry {
 
     fn counted(&self) -> impl Iterator<Item = (Field, String)> {
         let days = self.days.iter().map(|(field, at)| (*field, at.to_zoned(TimeZone::UTC).date().to_string()));
-        [(Field::All, String::new())].into_iter().chain(self.values.iter().cloned()).chain(days)
+        let orders = self.orders.iter().map(|(field, _)| (*field, String::new()));
+        [(Field::All, String::new())].into_iter().chain(orders).chain(self.values.iter().cloned()).chain(days)
     }
 }
 

@@ -143,6 +143,19 @@ impl Activity {
     }
 }
 
+/// Where an activity has a count.
+type Place = fn(&mut Activity) -> &mut u64;
+
+/// What an activity counts.
+const COUNTED: [(ListKind, Field, Place); 6] = [
+    (ListKind::Issue, Field::CreatedOn, |of| &mut of.issues_opened),
+    (ListKind::Issue, Field::ClosedOn, |of| &mut of.issues_closed),
+    (ListKind::MergeRequest, Field::CreatedOn, |of| &mut of.merge_requests_opened),
+    (ListKind::MergeRequest, Field::MergedOn, |of| &mut of.merge_requests_merged),
+    (ListKind::Discussion, Field::CreatedOn, |of| &mut of.discussions),
+    (ListKind::Commit, Field::CreatedOn, |of| &mut of.commits),
+];
+
 /// How rows are grouped.
 #[derive(Clone, Copy, Debug)]
 struct Grouping {
@@ -250,19 +263,11 @@ impl Lists {
         visibility: &Visibility,
     ) -> Result<Vec<Activity>, LedgerError> {
         let reader = Reader(visibility);
-        let counted: [(ListKind, Field, fn(&mut Activity) -> &mut u64); 6] = [
-            (ListKind::Issue, Field::CreatedOn, |of| &mut of.issues_opened),
-            (ListKind::Issue, Field::ClosedOn, |of| &mut of.issues_closed),
-            (ListKind::MergeRequest, Field::CreatedOn, |of| &mut of.merge_requests_opened),
-            (ListKind::MergeRequest, Field::MergedOn, |of| &mut of.merge_requests_merged),
-            (ListKind::Discussion, Field::CreatedOn, |of| &mut of.discussions),
-            (ListKind::Commit, Field::CreatedOn, |of| &mut of.commits),
-        ];
         let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
         let (from, to) = (time.from.map(day), time.to.map(day));
         self.read(|connection| {
             let mut periods: BTreeMap<Date, Activity> = BTreeMap::new();
-            for (list, field, place) in counted {
+            for (list, field, place) in COUNTED {
                 let parts: &[&str] = if list == ListKind::Commit { &["commit"] } else { &[] };
                 for_each_total(connection, list, field, projects, parts, reader, |value, _, count| {
                     let Ok(day) = value.parse::<Date>() else { return };

@@ -33,9 +33,8 @@ struct TemporaryFile(PathBuf);
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
-            tracing::debug!(%error, "a file with lists stays until the ledger is opened next");
-        }
+        // One that cannot be removed is removed when the ledger is opened next.
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

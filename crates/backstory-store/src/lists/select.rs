@@ -286,7 +286,7 @@ impl Selection {
         reader: Reader<'_>,
     ) -> Result<KeyPage, LedgerError> {
         let first = request.first.min(MAX_PAGE);
-        let total = if request.with_total { Some(self.total(connection, reader)?) } else { None };
+        let total = if request.with_total { Some(self.total(connection, reader, MAX_COUNTED)?) } else { None };
         let Some(plan) = self.plan(connection, reader)? else {
             return Ok(KeyPage { keys: Vec::new(), next: None, total });
         };
@@ -314,14 +314,14 @@ impl Selection {
         Ok(KeyPage { keys: found.into_iter().map(|row| (row.project, row.key)).collect(), next, total })
     }
 
-    /// How many rows it has: from the record for one filter at most, else counted up to [`MAX_COUNTED`].
-    pub(super) fn total(&self, connection: &Connection, reader: Reader<'_>) -> Result<Total, LedgerError> {
+    /// How many rows it has: from the record for one filter at most, else counted up to a limit.
+    pub(super) fn total(&self, connection: &Connection, reader: Reader<'_>, limit: u64) -> Result<Total, LedgerError> {
         if let Some(count) = self.recorded_total(connection, reader)? {
             return Ok(Total { count, at_least: false });
         }
         let mut count = 0;
-        self.for_each(connection, reader, MAX_COUNTED + 1, "NULL", "", |_, _| count += 1)?;
-        Ok(Total { count: count.min(MAX_COUNTED), at_least: count > MAX_COUNTED })
+        self.for_each(connection, reader, limit.saturating_add(1), "NULL", "", |_, _| count += 1)?;
+        Ok(Total { count: count.min(limit), at_least: count > limit })
     }
 
     /// Whether it is restricted to nothing but projects and parts.

@@ -208,7 +208,7 @@ impl ThreadRow {
     }
 
     /// As somebody sees it who may not see every project: what another project has is not linked.
-    pub(super) fn as_shown(mut self, shows_all_projects: bool) -> Self {
+    pub(super) fn without_hidden_links(mut self, shows_all_projects: bool) -> Self {
         if self.linked == ClosingLink::OtherProject && !shows_all_projects {
             self.linked = ClosingLink::None;
         }
