@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backstory_engine::{
     Engine,
-    model::sight::Visibility,
+    model::visibility::Visibility,
     use_case::{Scope, UseCase},
     use_cases::{Visitor, visit_all},
 };
@@ -13,7 +13,7 @@ use expect_test::expect;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox, Server, settings};
+use crate::support::{Forge, Sandbox, Server, sentence, settings};
 
 /// A token of the server.
 const TOKEN: &str = "open-sesame-open-sesame";
@@ -47,7 +47,7 @@ impl Api {
 fn refusal((status, answer): &(u16, Value)) -> String {
     let error = &answer["errors"][0];
     let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{status} {answer:#}")).to_owned();
-    format!("{status} {}: {}", text(&error["extensions"]["code"]), text(&error["message"]))
+    format!("{status} {}: {}", text(&error["extensions"]["code"]), sentence(error))
 }
 
 /// A server with nothing in its data directory, and what a process shows that can read that directory.
@@ -128,6 +128,12 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
     ] {
         wanted.assert_eq(&refusal(&api.send(name, None, content_type, body).await));
     }
+    let (_, answer) = api.request("snapshot", None, &json!({ "id": "abcd" })).await;
+    let error = json!({
+        "message": "there is no snapshot abcd",
+        "extensions": { "code": "NOT_FOUND", "hint": "'backstory snapshots list' shows those that are kept" },
+    });
+    assert_eq!(answer, json!({ "errors": [error] }));
     let large = json!({ "id": "a".repeat(256 << 10) });
     expect!["413 TOO_LARGE: the body is larger than 256 KiB"]
         .assert_eq(&refusal(&api.request("snapshot", None, &large).await));
@@ -218,7 +224,7 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let limits = Limits { time: Duration::ZERO, ..Limits::default() };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
-    let token = Token { secret: SecretString::from(TOKEN), sight: Visibility::Open };
+    let token = Token { secret: SecretString::from(TOKEN), visibility: Visibility::public() };
     let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]

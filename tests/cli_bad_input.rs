@@ -13,6 +13,20 @@ use expect_test::expect;
 use crate::support::{Forge, Sandbox};
 
 #[test]
+fn what_to_do_stands_on_a_line_of_its_own() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let stderr = || String::from_utf8(sandbox.command(&["show", "#999"]).output().unwrap().stderr).unwrap();
+    let expected = expect![[r#"
+        error: there is no issue acme/shop#999 in the index
+        hint: check the reference, or run 'backstory sync' if it is new
+    "#]];
+    expected.assert_eq(&stderr());
+    let _server = sandbox.serve();
+    expected.assert_eq(&stderr());
+}
+
+#[test]
 fn unknown_references_are_reported() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -96,8 +110,8 @@ fn ledger_of_a_version_that_is_not_read_is_left_alone() {
     let mut bytes = fs::read(&ledger).unwrap();
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();
-    expect!["the ledger has schema version 99, this backstory knows versions up to 10; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
-    expect!["the ledger has schema version 99, this backstory knows versions up to 10; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 11; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["stats"]).error(1));
+    expect!["the ledger has schema version 99, this backstory knows versions up to 11; use a newer backstory, or another data directory"].assert_eq(sandbox.run(&["serve", "--listen", "127.0.0.1:0"]).error(1));
     assert_eq!(fs::read(&ledger).unwrap(), bytes);
     bytes[60..64].copy_from_slice(&6u32.to_be_bytes());
     fs::write(&ledger, &bytes).unwrap();

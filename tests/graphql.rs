@@ -12,7 +12,7 @@ use std::{fs, path::Path};
 use expect_test::expect_file;
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Sandbox, Server};
+use crate::support::{Forge, Sandbox, Server, sentence};
 
 /// A server and a client for it.
 struct Api {
@@ -72,7 +72,7 @@ impl Api {
             let answer = self.answer(query, Value::Null).await;
             let error = &answer["errors"][0];
             let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("{caller}: {answer:#}")).to_owned();
-            (text(&error["extensions"]["code"]), text(&error["message"]))
+            (text(&error["extensions"]["code"]), sentence(error))
         }
     }
 }

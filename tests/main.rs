@@ -48,4 +48,5 @@ mod store_ledger;
 mod support;
 mod sync;
 mod trace;
+mod visibility;
 mod worker;

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, sight::Visibility};
+use backstory_model::{alias::PersonNames, commit::Sha, entity::ItemKind, id::ThreadId, visibility::Visibility};
 use backstory_store::ledger::{
     AuditAction, Branches, Cursor, Ledger, LedgerError, MAX_QUARANTINED, NewItem, NewMessage, NewQuarantined, Page,
     REMOVED_ANSWER_TEXT, RepositoryEntry, RetriedItem, Role, RunStatus, Subject, Written,
@@ -48,11 +48,12 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 4] = [
+const LEDGERS: [(i64, &[u8]); 5] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
     (10, include_bytes!("fixtures/ledgers/10.sqlite.zst")),
+    (11, include_bytes!("fixtures/ledgers/11.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.
@@ -222,7 +223,7 @@ fn first_issue() -> Subject {
 
 fn person(id: u64, username: &str) -> NewItem {
     let payload = json!({"id": id, "name": username, "username": username}).to_string();
-    NewItem { project: String::new(), ..item(ItemKind::Person, &id.to_string(), None, &payload) }
+    item(ItemKind::Person, &id.to_string(), None, &payload)
 }
 
 #[test]
@@ -254,7 +255,7 @@ fn people_whom_only_something_forgotten_names_are_left_out() {
             person(4, "dave"),
         ]))
         .unwrap();
-    assert_eq!(ledger.keys("", ItemKind::Person).unwrap(), ["2", "3", "4"]);
+    assert_eq!(ledger.keys("acme/shop", ItemKind::Person).unwrap(), ["2", "3", "4"]);
     assert_eq!(ledger.keys("acme/shop", ItemKind::Issue).unwrap(), Vec::<String>::new());
 }
 
@@ -418,12 +419,37 @@ fn what_comes_as_confidential_and_cannot_be_read_is_hidden_as_it_was_stored_befo
     let thread = Some("#1");
     let items = vec![item(ItemKind::Issue, "#1", thread, "{}"), item(ItemKind::Discussion, "#1~a", thread, "{}")];
     ledger.commit(&page(items)).unwrap();
-    let open = ledger.seeing(Visibility::Open);
+    let open = ledger.with_visibility(Visibility::public());
     let hidden = NewQuarantined { confidential: true, ..put_aside(ItemKind::Issue, "#1", thread) };
     ledger.commit(&Page { put_aside: vec![hidden], fetched_at: at(300), ..Page::default() }).unwrap();
     assert!(open.thread("acme/shop", "#1").unwrap().is_empty());
     assert_eq!(ledger.thread("acme/shop", "#1").unwrap().len(), 2);
     assert_eq!((quarantined(&open), quarantined(&ledger)), (vec![], vec!["#1".to_owned()]));
+}
+
+#[test]
+fn a_conversation_is_visible_to_those_who_see_as_much_as_whoever_asked() {
+    let ledger = Ledger::in_memory().unwrap();
+    let of = |projects: &[&str]| ledger.with_visibility(Visibility::of_projects(projects.iter().copied()));
+    let (one, two, other) = (of(&["acme/shop"]), of(&["acme/shop", "acme/web"]), of(&["acme/web"]));
+    let sees = |chat: i64| {
+        let shown = |ledger: &Ledger| ledger.chat(chat).unwrap().is_some() && ledger.chats(9).unwrap().len() == 1;
+        [&other, &one, &two, &ledger].map(shown)
+    };
+    let ask = |ledger: &Ledger, chat: i64| {
+        let said = NewMessage { role: Role::User, text: "why?".to_owned(), answer: None };
+        ledger.add_messages(chat, &[said], 9, at(100)).unwrap().is_some()
+    };
+    let chat = one.add_chat(Some("acme/shop"), at(100)).unwrap();
+    assert_eq!(sees(chat), [false, true, true, true], "nobody has asked");
+    assert!(ask(&one, chat) && !ask(&other, chat));
+    assert_eq!(sees(chat), [false, true, true, true]);
+    assert!(ask(&two, chat));
+    assert_eq!(sees(chat), [false, false, true, true]);
+    assert!(one.messages(chat, 0, 9).unwrap().is_empty() && two.messages(chat, 0, 9).unwrap().len() == 2);
+    assert!(ask(&ledger, chat));
+    assert_eq!(sees(chat), [false, false, false, true]);
+    assert!(!one.remove_chat(chat).unwrap() && ledger.remove_chat(chat).unwrap());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::{Api, texts};
-use crate::support::Forge;
+use crate::support::{Forge, sentence};
 
 #[tokio::test]
 async fn every_type_of_node_is_found_by_its_id() {
@@ -50,7 +50,7 @@ async fn a_ranking_that_cannot_count_is_refused() {
     for ranking in ["{ profile: RRF, recency: 1 }", "{ semantic: 0, lexical: 0 }", "{ lexical: 2 }"] {
         let query = format!("{{ search(query: \"redis\", ranking: {ranking}) {{ hits {{ score }} }} }}");
         let answer = api.answer(&query, Value::Null).await;
-        said.push(answer["errors"][0]["message"].as_str().unwrap_or_default().to_owned());
+        said.push(sentence(&answer["errors"][0]));
     }
     expect![[r#"
         [

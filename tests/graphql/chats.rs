@@ -105,6 +105,9 @@ async fn messages_are_listed_and_wrong_chats_refused() {
     );
     assert_eq!(api.data("{ chat(id: \"99\") { id } }").await["chat"], Value::Null);
     assert_eq!(api.error("mutation { sendMessage(chat: \"99\", text: \"x\") { number } }").await.0, "NOT_FOUND");
+    let absent = api.answer("mutation { sendMessage(chat: \"99\", text: \"x\") { number } }", Value::Null).await;
+    assert_eq!(absent["errors"][0]["message"], "there is no chat 99");
+    assert_eq!(absent["errors"][0]["extensions"]["hint"], "'chats' lists those there are");
     assert_eq!(api.error("mutation { createChat(project: \"acme/nothing\") { id } }").await.0, "INVALID");
     assert_eq!(api.error("{ chat(id: \"x\") { id } }").await.0, "INVALID");
     let parts = told(&api, "99", "x").await;

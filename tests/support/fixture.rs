@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const ACME: &str = include_str!("../fixtures/acme.json");
+/// The usual fixture.
+pub(super) const ACME: &str = include_str!("../fixtures/acme.json");
 
 #[derive(Deserialize)]
 struct Fixture {
@@ -130,9 +131,9 @@ pub(super) struct Thread {
 }
 
 impl World {
-    /// The fixture, at an address and a time.
-    pub(super) fn new(url: &str, now: Timestamp) -> Self {
-        let fixture: Fixture = serde_json::from_str(ACME).unwrap();
+    /// A fixture, as JSON, at an address and a time.
+    pub(super) fn new(url: &str, now: Timestamp, fixture: &str) -> Self {
+        let fixture: Fixture = serde_json::from_str(fixture).unwrap();
         let mut world = Self { url: url.to_owned(), now, people: BTreeMap::new(), projects: Vec::new(), last_id: 1000 };
         for (id, person) in (11..).zip(fixture.people) {
             let json = json!({
@@ -225,7 +226,11 @@ impl World {
         }
         let noteable = Noteable { sigil, iid, id: json["id"].as_u64().unwrap(), project: project.id };
         let discussions = fixture.discussions.iter().map(|notes| self.discussion(noteable, notes)).collect();
-        let full = |short: &String| format!("{}{short}", project.path);
+        // What another project has is written with its path.
+        let full = |reference: &String| match reference.contains('/') {
+            true => reference.clone(),
+            false => format!("{}{reference}", project.path),
+        };
         let approved_by = fixture.approved_by.iter();
         Thread {
             json,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use url::form_urlencoded;
 
-use super::fixture::{Project, Thread, World};
+use super::fixture::{ACME, Project, Thread, World};
 
 /// The token that is accepted; it is johndoe's.
 pub(crate) const TOKEN: &str = "right-token";
@@ -82,14 +82,19 @@ pub(crate) struct Stuffing {
 }
 
 impl Forge {
-    /// Serves the fixture.
+    /// Serves the usual fixture.
     pub(crate) fn start() -> Self {
+        Self::start_with(ACME)
+    }
+
+    /// Serves a fixture, in the form of `fixtures/acme.json`.
+    pub(crate) fn start_with(fixture: &str) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (open, opened) = watch::channel(true);
         let shared = Arc::new(Shared {
-            world: Mutex::new(World::new(&url, NOON.parse().unwrap())),
+            world: Mutex::new(World::new(&url, NOON.parse().unwrap(), fixture)),
             log: Mutex::default(),
             faults: Mutex::default(),
             spoiled: Mutex::default(),

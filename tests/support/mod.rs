@@ -45,6 +45,13 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Message and hint of an error of the API, as one sentence.
+pub(crate) fn sentence(error: &serde_json::Value) -> String {
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let message = text(&error["message"]).unwrap_or_else(|| panic!("{error:#}"));
+    text(&error["extensions"]["hint"]).map_or(message.clone(), |hint| format!("{message}; {hint}"))
+}
+
 /// Says something that is shown when a test fails, or with `--nocapture`.
 #[expect(clippy::print_stderr, reason = "whoever tests may want to know")]
 pub(crate) fn note(text: &str) {

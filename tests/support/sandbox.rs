@@ -31,7 +31,7 @@ pub(crate) struct Sandbox {
 pub(crate) struct Output {
     /// What it wrote to standard output; paths, addresses and times replaced.
     pub(crate) stdout: String,
-    /// What it wrote to standard error; likewise.
+    /// What it wrote to standard error; likewise, with the hint of an error on its line.
     pub(crate) stderr: String,
     /// Its exit code; -1 if a signal ended it.
     pub(crate) code: i32,
@@ -196,6 +196,8 @@ impl Sandbox {
     pub(crate) fn output(&self, output: &std::process::Output) -> Output {
         let raw = String::from_utf8(output.stdout.clone()).unwrap();
         let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+        // What is wrong and what to do, as one sentence.
+        let stderr = stderr.replace("\nhint: ", "; ");
         Output { stdout: self.tidy(&raw), stderr: self.tidy(&stderr), code: output.status.code().unwrap_or(-1), raw }
     }
 

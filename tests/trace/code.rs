@@ -10,7 +10,7 @@ use backstory_engine::{
 use expect_test::expect;
 use serde_json::Value;
 
-use super::world::World;
+use super::world::{SHOP, World};
 use crate::support::{FIRST_COMMIT_AT, Indexed, Origin, PROJECT};
 
 async fn changes(indexed: &Indexed, id: &str, skip: usize, limit: usize) -> Result<History> {
@@ -211,8 +211,8 @@ async fn people_are_joined_over_the_mailmap_and_the_forge() {
     let world = World::new().await;
     let ledger = world.ledger();
     let mut said = Vec::new();
-    for key in ledger.keys("", ItemKind::Identity).unwrap() {
-        let payload = ledger.item("", ItemKind::Identity, &key).unwrap().unwrap().payload.unwrap();
+    for key in ledger.keys(SHOP, ItemKind::Identity).unwrap() {
+        let payload = ledger.item(SHOP, ItemKind::Identity, &key).unwrap().unwrap().payload.unwrap();
         said.push(serde_json::from_slice::<Value>(&payload).unwrap().to_string());
     }
     expect![[r#"

@@ -141,7 +141,7 @@ async fn find_evidence(resources: &Resources, request: &AskRequest) -> Result<Fo
     let question = request.question.trim();
     let length = question.chars().count();
     if length == 0 {
-        return Err(Error::invalid("the question is empty; say what you want to know"));
+        return Err(Error::invalid("the question is empty").with_hint("say what you want to know"));
     }
     if length > MAX_QUERY {
         let message = format!("the question has {length} characters; at most {MAX_QUERY} are allowed");

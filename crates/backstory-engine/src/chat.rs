@@ -177,7 +177,9 @@ pub(crate) async fn create_chat(resources: &Resources, project: Option<String>) 
             ledger.chat(id)
         })
         .await?;
-    chat.ok_or_else(|| Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already; remove some")))
+    chat.ok_or_else(|| {
+        Error::new(ErrorKind::Conflict, format!("there are {MAX_CHATS} chats already")).with_hint("remove some")
+    })
 }
 
 /// The conversations, newest first, at most `limit`.
@@ -226,7 +228,9 @@ pub(crate) async fn send_message(
     telling: Option<StatementSender>,
 ) -> Result<Message> {
     let SendMessage { chat, text, model } = request;
-    let gone = || Error::new(ErrorKind::NotFound, format!("there is no chat {chat}; 'chats' lists those there are"));
+    let gone = || {
+        Error::new(ErrorKind::NotFound, format!("there is no chat {chat}")).with_hint("'chats' lists those there are")
+    };
     let known = find_chat(resources, chat).await?.ok_or_else(gone)?;
     if known.messages + 2 > MAX_MESSAGES {
         return Err(full(chat));
@@ -349,10 +353,8 @@ async fn standalone_question(resources: &Resources, chat: i64, text: &str) -> Re
 }
 
 fn full(chat: i64) -> Error {
-    Error::new(
-        ErrorKind::Conflict,
-        format!("chat {chat} has {MAX_MESSAGES} messages, which is all it takes; begin another"),
-    )
+    Error::new(ErrorKind::Conflict, format!("chat {chat} has {MAX_MESSAGES} messages, which is all it takes"))
+        .with_hint("begin another")
 }
 
 /// An answer as plain text, with its sources.

@@ -9,7 +9,7 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_sources::forge::UNKNOWN_KEY;
 use backstory_store::{
@@ -133,11 +133,11 @@ struct Expected {
 /// A store cannot be read at all.
 pub(crate) async fn check_stores(resources: &Resources) -> Result<CheckReport> {
     let mut report = check_all(&resources.with_full_visibility()).await?;
-    if resources.sight() == Visibility::Open && resources.with_ledger(|ledger| ledger.has_confidential()).await? {
+    if resources.hides_anything().await? {
         // Problems name things that this must not.
         for finding in report.findings.iter_mut().filter(|finding| !finding.problems.is_empty()) {
             let count = finding.problems.len();
-            finding.problems = vec![format!("{count} or more problems, told to those who may see confidential issues")];
+            finding.problems = vec![format!("{count} or more problems, told to those who may see everything")];
         }
         let digest = projection_digest(resources).await?;
         (report.digest, report.quads, report.rows) = (digest.digest, digest.quads, digest.rows);
@@ -393,7 +393,7 @@ async fn wrong_lists(resources: &Resources) -> Result<Vec<String>> {
             if lists.applied_seq()? != seq {
                 return Ok(None);
             }
-            let stored = lists.digests(&Visibility::Confidential)?;
+            let stored = lists.digests(&Visibility::everything())?;
             let differ = expected.iter().zip(stored).filter(|(expected, stored)| **expected != *stored);
             let problem = |(expected, stored): (&TableDigest, TableDigest)| {
                 format!(

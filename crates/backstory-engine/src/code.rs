@@ -213,8 +213,8 @@ pub(crate) async fn code_history(resources: &Resources, request: HistoryRequest)
         NodeId::Entity { .. } => "code entity",
         other => {
             let id = other.to_string();
-            let message = format!("{} is not a file or code entity; write group/project:src/a.rs", echo(&id));
-            return Err(Error::invalid(message));
+            let message = format!("{} is not a file or code entity", echo(&id));
+            return Err(Error::invalid(message).with_hint("write group/project:src/a.rs"));
         }
     };
     let found = changes_across_renames(resources, &id).await?;
@@ -349,7 +349,7 @@ pub(crate) async fn find_entities(resources: &Resources, request: EntityRequest)
 async fn entities_named(resources: &Resources, name: &str, project: Option<&str>) -> Result<Vec<NodeId>> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(Error::invalid("the name is empty; say which function or type is meant"));
+        return Err(Error::invalid("the name is empty").with_hint("say which function or type is meant"));
     }
     // A path and a name, without a project.
     let (path, name) = name.rsplit_once('#').map_or((None, name), |(path, name)| (Some(path), name));

@@ -130,10 +130,10 @@ pub(crate) async fn build_pack(resources: &Resources, request: ContextRequest) -
     }
     match tokio::time::timeout(MAX_TIME, build_contents(resources, &request)).await {
         Ok(done) => done,
-        Err(_) => Err(Error::new(
-            ErrorKind::Timeout,
-            format!("the context pack took longer than {} s; narrow the question down", MAX_TIME.as_secs()),
-        )),
+        Err(_) => {
+            Err(Error::new(ErrorKind::Timeout, format!("the context pack took longer than {} s", MAX_TIME.as_secs()))
+                .with_hint("narrow the question down"))
+        }
     }
 }
 
@@ -254,6 +254,7 @@ async fn snapshot_time(resources: &Resources, id: &str) -> Result<Timestamp> {
             }
             let run = ledger.runs(1)?.pop();
             let synced = ledger.repositories()?.into_iter().filter_map(|entry| entry.synced_at).max();
+            let synced = synced.max(ledger.last_synced()?);
             let last = run.map(|run| run.finished_at.unwrap_or(run.started_at)).max(synced);
             Ok(last.unwrap_or_else(Timestamp::now))
         })
@@ -269,11 +270,14 @@ async fn check_is_current(resources: &Resources, wanted: &str, state: &State) ->
     Err(Error::new(
         ErrorKind::Conflict,
         format!(
-            "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept, \
-             so leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
-            known.id, known.created_at, state.id, state.id
+            "snapshot {} of {} is not what the index holds now, which is {}; older states are on record but not kept",
+            known.id, known.created_at, state.id
         ),
-    ))
+    )
+    .with_hint(format!(
+        "leave --snapshot out or name {}, and see what changed with 'backstory snapshots compare'",
+        state.id
+    )))
 }
 
 fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
@@ -288,7 +292,7 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
         *query = query.trim().to_owned();
         let length = query.chars().count();
         if length == 0 {
-            return Err(Error::invalid("the question is empty; say what the pack is to be about"));
+            return Err(Error::invalid("the question is empty").with_hint("say what the pack is to be about"));
         }
         if length > MAX_QUERY {
             return Err(Error::invalid(format!(
@@ -299,9 +303,8 @@ fn checked(mut request: ContextRequest) -> Result<ContextRequest> {
     if let Some(path) = &mut request.path {
         *path = path.trim().trim_start_matches("./").trim_start_matches('/').to_owned();
         if path.is_empty() || path.len() > MAX_PREFIX {
-            return Err(Error::invalid(format!(
-                "the prefix of paths is empty or longer than {MAX_PREFIX} bytes; write one like src/auth"
-            )));
+            return Err(Error::invalid(format!("the prefix of paths is empty or longer than {MAX_PREFIX} bytes"))
+                .with_hint("write one like src/auth"));
         }
     }
     check_filter(&request.filter)?;

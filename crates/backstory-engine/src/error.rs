@@ -1,6 +1,8 @@
-//! The error of every use case: its kind, and a message for the person who can act on it.
+//! The error of every use case: its kind, what is wrong, what to do about it, and what it follows from.
 //!
-//! A message is bounded, redacted and escaped. Exit codes and HTTP statuses are in the server's `error_table`.
+//! Message and hint are for the person who can act on them; they are bounded, redacted and escaped. Exit codes and HTTP statuses are in the server's `error_table`.
+
+use std::{fmt, sync::Arc};
 
 use backstory_model::text::{truncate_long_words, visible};
 use backstory_sources::{
@@ -61,23 +63,64 @@ pub fn message(text: &str) -> String {
     format!("{} …", visible(&redact(&words[..end]).0))
 }
 
-/// A failure: what it concerns, what is wrong and what to do, in one sentence or two.
-#[derive(Clone, Debug, thiserror::Error, Serialize, Deserialize)]
+/// A failure. Displayed, it is one sentence: the message and the hint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[error("{message}")]
 pub struct Error {
     /// What sort of failure.
     #[serde(rename = "code")]
     pub kind: ErrorKind,
-    /// For a person.
+    /// What it concerns and what is wrong.
     pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What it follows from.
+    #[serde(skip)]
+    pub(crate) source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
 }
 
 impl Error {
     /// A failure of a kind. It may quote a payload, an address or what another program said: see [`message`].
     pub fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
         let text: String = text.into();
-        Self { kind, message: message(&text) }
+        Self { kind, message: message(&text), hint: None, source: None }
+    }
+
+    /// A failure that follows from another one and says the same.
+    pub(crate) fn caused_by(kind: ErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        let error = Self::new(kind, source.to_string());
+        Self { source: Some(Arc::new(source)), ..error }
+    }
+
+    /// The same with what to do about it, after what it already says of that.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        let hint: String = hint.into();
+        let hints = self.hint.map_or_else(|| hint.clone(), |first| format!("{first}; {hint}"));
+        Self { hint: Some(message(&hints)), ..self }
+    }
+
+    /// The same with a message that begins with what it is about.
+    #[must_use]
+    pub(crate) fn about(self, what: &str) -> Self {
+        Self { message: message(&format!("{what}: {}", self.message)), ..self }
     }
 
     /// Files that cannot be read or written: the machine may lack something.
@@ -109,14 +152,14 @@ impl From<LedgerError> for Error {
             | LedgerError::Sqlite(_)
             | LedgerError::Payload { .. } => ErrorKind::Internal,
         };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
 impl From<GraphError> for Error {
     fn from(error: GraphError) -> Self {
         let kind = if matches!(error, GraphError::Lacking { .. }) { ErrorKind::Lacking } else { ErrorKind::Internal };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
@@ -127,7 +170,7 @@ impl From<IndexError> for Error {
             IndexError::Lacking { .. } => ErrorKind::Lacking,
             _ => ErrorKind::Internal,
         };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
@@ -140,14 +183,18 @@ impl From<ForgeError> for Error {
             ForgeError::NotFound { .. } => ErrorKind::NotFound,
             _ => ErrorKind::Upstream,
         };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
 impl From<ProviderError> for Error {
     fn from(error: ProviderError) -> Self {
         let kind = if error.is_configuration() { ErrorKind::Configuration } else { ErrorKind::Upstream };
-        Self::new(kind, error.to_string())
+        let own = Self { source: Some(Arc::new(error.clone())), ..Self::new(kind, error.problem()) };
+        match error.remedy() {
+            Some(remedy) => own.with_hint(remedy),
+            None => own,
+        }
     }
 }
 
@@ -155,10 +202,10 @@ impl From<AddressError> for Error {
     fn from(error: AddressError) -> Self {
         match error {
             AddressError::NotPublic { host, address, kind } => Self::invalid(format!(
-                "host '{host}' is at {address}, {kind}; if that is intended, name the host in allowed_hosts \
-                 under [repositories] in the configuration"
-            )),
-            error => Self::invalid(error.to_string()),
+                "host '{host}' is at {address}, {kind}"
+            ))
+            .with_hint("if that is intended, name the host in allowed_hosts under [repositories] in the configuration"),
+            error => Self::caused_by(ErrorKind::Invalid, error),
         }
     }
 }
@@ -167,7 +214,7 @@ impl From<CloneError> for Error {
     fn from(error: CloneError) -> Self {
         match error {
             CloneError::Git(error) => error.into(),
-            error => Self::new(ErrorKind::Upstream, error.to_string()),
+            error => Self::caused_by(ErrorKind::Upstream, error),
         }
     }
 }
@@ -180,7 +227,7 @@ impl From<GitError> for Error {
             GitError::Cancelled { .. } => ErrorKind::Conflict,
             _ => ErrorKind::Upstream,
         };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
@@ -190,13 +237,13 @@ impl From<ObjectError> for Error {
             ObjectError::NoSuchPath { .. } => ErrorKind::NotFound,
             _ => ErrorKind::Internal,
         };
-        Self::new(kind, error.to_string())
+        Self::caused_by(kind, error)
     }
 }
 
 impl From<RefsError> for Error {
     fn from(error: RefsError) -> Self {
-        Self::internal(error.to_string())
+        Self::caused_by(ErrorKind::Internal, error)
     }
 }
 
@@ -205,7 +252,7 @@ impl From<HistoryError> for Error {
         match error {
             HistoryError::Git(error) => error.into(),
             HistoryError::Cancelled => Self::new(ErrorKind::Conflict, "the sync was stopped"),
-            error => Self::internal(error.to_string()),
+            error => Self::caused_by(ErrorKind::Internal, error),
         }
     }
 }
@@ -214,13 +261,15 @@ impl From<lineage::Error> for Error {
     fn from(error: lineage::Error) -> Self {
         // What libgit2 says stands in the source.
         let said = std::error::Error::source(&error).map(|source| format!(" ({source})")).unwrap_or_default();
-        Self::internal(format!("{error}{said}"))
+        let message = format!("{error}{said}");
+        Self { source: Some(Arc::new(error)), ..Self::internal(message) }
     }
 }
 
 impl From<tokio::task::JoinError> for Error {
     fn from(error: tokio::task::JoinError) -> Self {
-        Self::internal(format!("a step ended without an answer: {error}"))
+        let message = format!("a step ended without an answer: {error}");
+        Self { source: Some(Arc::new(error)), ..Self::internal(message) }
     }
 }
 
@@ -230,6 +279,24 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_has_what_is_wrong_what_to_do_and_what_it_follows_from() {
+        let broken = std::io::Error::other("the disk is on fire");
+        let error = Error::caused_by(ErrorKind::Internal, broken).about("the graph").with_hint("call 112");
+        assert_eq!(
+            (error.message.as_str(), error.hint.as_deref()),
+            ("the graph: the disk is on fire", Some("call 112"))
+        );
+        assert_eq!(error.to_string(), "the graph: the disk is on fire; call 112");
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        assert_eq!(source.as_deref(), Some("the disk is on fire"));
+        let json = serde_json::json!({ "code": "INTERNAL", "message": error.message, "hint": "call 112" });
+        assert_eq!(serde_json::to_value(&error).ok(), Some(json.clone()));
+        let read: Error = serde_json::from_value(json).expect("what was written");
+        assert_eq!((read.to_string(), read.kind), (error.to_string(), ErrorKind::Internal));
+        assert_eq!(error.with_hint("wait").hint.as_deref(), Some("call 112; wait"));
+    }
 
     #[test]
     fn a_message_is_short_plain_and_without_secrets() {

@@ -151,12 +151,14 @@ pub(crate) async fn project_of_questions(resources: &Resources, named: Option<&s
     let all = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match named {
         Some(named) if known.contains(named) => Ok(named.to_owned()),
-        Some(named) => Err(Error::invalid(format!("{} is not known; known projects: {}", echo(named), all()))),
-        None if known.len() == 1 => Ok(all()),
-        None if known.is_empty() => {
-            Err(Error::invalid("there is no project to ask about; configure one, or 'backstory add' a repository"))
+        Some(named) => {
+            Err(Error::invalid(format!("{} is not known", echo(named))).with_hint(format!("known projects: {}", all())))
         }
-        None => Err(Error::invalid(format!("the questions name no project; say which one they are about: {}", all()))),
+        None if known.len() == 1 => Ok(all()),
+        None if known.is_empty() => Err(Error::invalid("there is no project to ask about")
+            .with_hint("configure one, or 'backstory add' a repository")),
+        None => Err(Error::invalid("the questions name no project")
+            .with_hint(format!("say which one they are about: {}", all()))),
     }
 }
 
@@ -176,7 +178,7 @@ fn check(request: &EvaluationRequest) -> Result<()> {
         return Err(Error::invalid(format!("{count} questions were given; 1 to {MAX_ASKED} can be asked at once")));
     }
     if request.legs.is_empty() {
-        return Err(Error::invalid("no leg was named; name at least one"));
+        return Err(Error::invalid("no leg was named").with_hint("name at least one"));
     }
     if request.depth == 0 || request.depth > MAX_DEPTH {
         return Err(Error::invalid(format!("the depth is {}; it must be 1 to {MAX_DEPTH}", request.depth)));

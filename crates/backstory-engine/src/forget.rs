@@ -35,7 +35,7 @@ use crate::{
     repository::{
         add::drop_clone,
         lock_repositories,
-        people::{delete_orphan_identities, link_people},
+        people::{link_people, rebuild_identities},
     },
     resources::Resources,
     snapshot::with_snapshot,
@@ -154,8 +154,8 @@ pub(crate) async fn undo_forget(resources: &Resources, reference: &str, reason: 
         reindex_files(resources).await?;
     }
     undone.ok_or_else(|| {
-        let message = format!("{reference} is not forgotten; 'backstory forget --list' shows what is");
-        Error::new(ErrorKind::NotFound, message)
+        Error::new(ErrorKind::NotFound, format!("{reference} is not forgotten"))
+            .with_hint("'backstory forget --list' shows what is")
     })
 }
 
@@ -262,9 +262,10 @@ async fn end_forget(
     resources.with_ledger(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
     match found.left.first() {
         None => Ok(()),
-        Some(place) => Err(Error::internal(format!(
-            "{subject} was forgotten, but pieces of its text are still in {place}; remove what holds them there"
-        ))),
+        Some(place) => {
+            Err(Error::internal(format!("{subject} was forgotten, but pieces of its text are still in {place}"))
+                .with_hint("remove what holds them there"))
+        }
     }
 }
 
@@ -284,7 +285,7 @@ async fn erase(
             let erased = resources.ledger().forget(&of, &people, reason.as_deref(), Timestamp::now())?;
             if let Subject::Project(project) = &of {
                 drop_clone(resources, project)?;
-                delete_orphan_identities(resources)?;
+                rebuild_identities(resources)?;
             }
             Ok(erased)
         })
@@ -334,8 +335,9 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
     {
         return Err(Error::new(
             ErrorKind::Conflict,
-            format!("{project} is still named under [[forge]] in the configuration; take it out there first"),
-        ));
+            format!("{project} is still named under [[forge]] in the configuration"),
+        )
+        .with_hint("take it out there first"));
     }
     let of = subject.clone();
     let known = resources
@@ -356,8 +358,8 @@ async fn check_target(resources: &Resources, target: Target) -> Result<Validated
     if known {
         return Ok(ValidatedTarget::Kept(subject));
     }
-    let message = format!("there is no {subject} here; check the reference ('backstory status' lists the projects)");
-    Err(Error::new(ErrorKind::NotFound, message))
+    Err(Error::new(ErrorKind::NotFound, format!("there is no {subject} here"))
+        .with_hint("check the reference ('backstory status' lists the projects)"))
 }
 
 /// What is to be forgotten and is there.

@@ -59,7 +59,7 @@ use backstory_model::{
     id::{NodeId, ThreadId, ThreadKind},
     lineage::Lineage,
     pack::{ContextPack, chunk::ChunkRef},
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_store::{
     graph::{AdjacentEdge, Direction, InferredLink},
@@ -95,7 +95,8 @@ use use_case::UseCase;
 use vitals::StoreMetrics;
 use worker::Received;
 
-/// The stores of a data directory and the use cases over them, as somebody [sees](Engine::seeing) them. Cheap to clone.
+/// The stores of a data directory and the use cases over them, as far as a [visibility](Engine::with_visibility) shows
+/// them. Cheap to clone.
 ///
 /// One process at a time may open a data directory; the caller sees to that. All errors are those of the use case.
 #[derive(Clone)]
@@ -119,10 +120,15 @@ impl Engine {
         Box::pin(request.run(&self.0))
     }
 
-    /// The same engine as somebody sees it: what they do not see is to it as if it were not there.
+    /// Returns a handle that shows what a visibility allows, as if nothing else existed.
     #[must_use]
-    pub fn seeing(&self, sight: Visibility) -> Self {
-        Self(self.0.seeing(sight))
+    pub fn with_visibility(&self, visibility: Visibility) -> Self {
+        Self(self.0.with_visibility(visibility))
+    }
+
+    /// What it shows.
+    pub fn visibility(&self) -> &Visibility {
+        self.0.visibility()
     }
 
     /// Reads the lists.
@@ -179,7 +185,7 @@ impl Engine {
 
     /// Follows a task: the receiver sees every change of it.
     pub fn watch_task(&self, id: u64) -> Option<watch::Receiver<Task>> {
-        self.0.tasks().get(id)
+        task::find_task(&self.0, id)
     }
 
     /// Does jobs as they become due, until `stop` is true.

@@ -23,7 +23,7 @@ use material::load_link_inputs;
 /// Parts into which confidence is divided: more would pretend to know more.
 const HUNDREDTHS: f32 = 100.0;
 /// Version of how links are found: links that another version found are found anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Brings the links that nobody stated up to what ledger and index have. Costs next to nothing if they are.
 pub(crate) async fn refresh_links(resources: &Resources) -> Result<()> {

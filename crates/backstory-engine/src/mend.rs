@@ -68,8 +68,7 @@ impl Times {
                 Ok(())
             }
             Err(error) => {
-                let message = format!("the {name} is damaged ({reason}) and could not be made anew: {}", error.message);
-                let error = Error::new(error.kind, message);
+                let error = error.about(&format!("the {name} is damaged ({reason}) and could not be made anew"));
                 self.failed = Some((Instant::now() + begun.elapsed().max(PAUSE), error.clone()));
                 Err(error)
             }

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::sight::Visibility;
 use backstory_store::{
     generations::Generations,
     graph::{Graph, GraphError},
@@ -27,6 +26,7 @@ use crate::{
     llm::ChatModel,
     project::catch_up,
     quarantine::recheck_stored,
+    repository::people::move_people_to_projects,
     rerank::Reranker,
     resources::{LEDGER, Resources, Shared},
     settings::Settings,
@@ -71,10 +71,8 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
             embedder.model()
         ));
     }
-    let resources = Resources::new(Shared {
+    let shared = Shared {
         settings,
-        open_ledger: ledger.seeing(Visibility::Open),
-        ledger,
         graphs,
         graph: RwLock::new(graph),
         indexes,
@@ -93,11 +91,12 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         reading: Default::default(),
         indexing: Default::default(),
         remembered: Default::default(),
-        named: Default::default(),
+        mentions: Default::default(),
         mended: Default::default(),
         data_dir: data_dir.to_owned(),
         notices: Mutex::new(notices),
-    });
+    };
+    let resources = Resources::new(shared, ledger);
     refresh_derived(&resources, known).await;
     Ok(resources)
 }
@@ -109,6 +108,8 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
         tracing::info!(runs, "marked runs of an ended process as failed");
     }
     notice_failure(resources, "runs of an ended process cannot be marked as failed", stale);
+    let moved = resources.blocking(move_people_to_projects).await;
+    notice_failure(resources, "people are not assigned to the projects that mention them", moved);
     notice_failure(
         resources,
         "the graph, the lists or the index are behind the ledger",
@@ -187,9 +188,11 @@ fn open_stores(directory: &Path) -> Result<Opened> {
 fn empty_ledger(directory: &Path) -> Error {
     let directory = directory.display();
     Error::internal(format!(
-        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had; restore a backup \
-         with 'backstory restore', or remove {directory}/graph and {directory}/index and run 'backstory sync' to read \
-         everything again"
+        "{directory}/{LEDGER} is empty, but the graph and the index beside it hold what it once had"
+    ))
+    .with_hint(format!(
+        "restore a backup with 'backstory restore', or remove {directory}/graph and {directory}/index and run \
+         'backstory sync' to read everything again"
     ))
 }
 

@@ -86,7 +86,6 @@ pub fn reference(of: &NewQuarantined) -> String {
     match kind {
         ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion => format!("{project}{key}"),
         ItemKind::Project => project.clone(),
-        kind if project.is_empty() => format!("{} {key}", kind.as_str()),
         kind => format!("{} {key} of {project}", kind.as_str()),
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     search::names::{absent_names, with_known_spelling},
     settings::{Forge, ForgeKind},
     sync::{known_projects, list_forges},
-    task::{Task, TaskKind, TaskStatus},
+    task::{Task, TaskKind, TaskStatus, list_tasks},
     use_case::UseCase,
 };
 
@@ -283,18 +283,25 @@ pub(crate) async fn load_items(resources: &Resources, ids: Vec<NodeId>) -> Resul
         .with_ledger(move |ledger| {
             let mut found = Vec::new();
             for id in ids {
-                let item = match ledger_key(&id) {
-                    Some((project, kind, key)) => ledger.item(&project, kind, &key)?,
-                    None => None,
+                let items = match (&id, ledger_key(&id)) {
+                    (NodeId::Person(name), _) if is_address(name) => {
+                        ledger.people_with_key(ItemKind::Identity, name)?
+                    }
+                    (_, Some((project, kind, key))) => ledger.item(&project, kind, &key)?.into_iter().collect(),
+                    (_, None) => vec![],
                 };
-                if let Some(item) = item {
-                    found.push((id, item));
-                }
+                found.push((id, items));
             }
             Ok(found)
         })
         .await?;
-    Ok(stored.into_iter().filter_map(|(id, item)| Some((id, parse_if_readable(resources, &item)?))).collect())
+    let merge = |known: Item, other: Item| match (known, other) {
+        (Item::Identity(known), Item::Identity(other)) => Item::Identity(known.merge(other)),
+        (known, _) => known,
+    };
+    let parse =
+        |items: Vec<StoredItem>| items.iter().filter_map(|item| parse_if_readable(resources, item)).reduce(merge);
+    Ok(stored.into_iter().filter_map(|(id, items)| Some((id, parse(items)?))).collect())
 }
 
 /// One item.
@@ -419,13 +426,12 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
     let forges = list_forges(resources).await?;
     let known = known_projects(resources).await?;
     let of = |forge: Forge| forge.projects.into_iter().map(move |project| (forge.kind, project));
-    let projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
+    let mut projects: Vec<(ForgeKind, String)> = forges.into_iter().flat_map(of).collect();
+    projects.retain(|(_, project)| known.contains(project));
     let graph = resources.graph();
     let graph_seq = resources.blocking(move |_| Ok(graph.applied_seq()?)).await?;
     let index_seq = resources.index().applied_seq().await?;
-    let running = resources
-        .tasks()
-        .list()
+    let running = list_tasks(resources)
         .into_iter()
         .find(|task| task.kind == TaskKind::Sync && task.status == TaskStatus::Running);
     let roles = resources.settings().roles.clone();
@@ -487,7 +493,10 @@ pub(crate) async fn list_people(resources: &Resources) -> Result<Vec<Person>> {
         _ => None,
     });
     let mut people: Vec<Person> = people.collect();
-    people.sort_by(|a, b| a.username.cmp(&b.username));
+    let key = |person: &Person| (person.username.clone(), person.forge_id);
+    people.sort_by_key(key);
+    // Each project that mentions somebody has a profile of them.
+    people.dedup_by_key(|person| key(person));
     Ok(people)
 }
 
@@ -536,16 +545,13 @@ pub(crate) fn ledger_key(id: &NodeId) -> Option<(String, ItemKind, String)> {
         NodeId::File { project, path } => Some((project.clone(), ItemKind::File, path.clone())),
         NodeId::Branch { project, name } => Some((project.clone(), ItemKind::Branch, name.clone())),
         NodeId::Tag { project, name } => Some((project.clone(), ItemKind::Tag, name.clone())),
-        // People are kept by the forge's number for them; the others within what they belong to.
-        NodeId::Person(name) if is_address(name) => Some((String::new(), ItemKind::Identity, name.clone())),
+        // Each project has people of its own, by the forge's number for them; the others are within what they belong to.
         NodeId::Person(_) | NodeId::Note { .. } | NodeId::Entity { .. } | NodeId::DesignNote { .. } => None,
     }
 }
 
 /// The error for something that does not exist.
 pub fn not_found(what: &str, id: &str) -> Error {
-    Error::new(
-        ErrorKind::NotFound,
-        format!("there is no {what} {id} in the index; check the reference, or run 'backstory sync' if it is new"),
-    )
+    Error::new(ErrorKind::NotFound, format!("there is no {what} {id} in the index"))
+        .with_hint("check the reference, or run 'backstory sync' if it is new")
 }

@@ -55,22 +55,16 @@ fn parse_record(resources: &Resources, stored: &StoredItem, payload: &[u8]) -> R
     Ok(Item::Repository(RepositoryRecord { project: stored.project.clone(), repository, record }))
 }
 
-/// What the items of a project are relative to; people have none.
+/// What the items of a project are relative to.
 pub(crate) fn load_origin(resources: &Resources, project: &str) -> Result<Arc<Origin>> {
     let mut origins = resources.shared.origins.lock();
     if let Some(origin) = origins.get(project) {
         return Ok(origin.clone());
     }
-    let found = if project.is_empty() {
-        Origin { forge: Forge::GitLab, project: String::new(), forge_url: String::new() }
-    } else {
-        find_origin(resources, project)?.ok_or_else(|| {
-            Error::internal(format!(
-                "the ledger has items of {project} but nothing that tells of the project itself; 'backstory sync' \
-                 reads it again"
-            ))
-        })?
-    };
+    let found = find_origin(resources, project)?.ok_or_else(|| {
+        Error::internal(format!("the ledger has items of {project} but nothing that tells of the project itself"))
+            .with_hint("'backstory sync' reads it again")
+    })?;
     let origin = Arc::new(found);
     origins.insert(project.to_owned(), origin.clone());
     Ok(origin)

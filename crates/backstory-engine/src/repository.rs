@@ -51,6 +51,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
+    read::not_found,
     records::parse_item,
     resources::Resources,
     use_case::UseCase,
@@ -368,6 +369,9 @@ pub(crate) fn clone_path(resources: &Resources, project: &str) -> PathBuf {
 
 /// The objects of a project's repository. They stay open.
 pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<Objects>> {
+    if !resources.visibility().allows_project(project) {
+        return Err(not_found("repository", project));
+    }
     let mut open = resources.shared.objects.lock();
     if let Some(objects) = open.get(project) {
         return Ok(objects.clone());
@@ -389,12 +393,15 @@ pub(crate) fn find_git(resources: &Resources) -> Result<Git> {
     let repositories = &resources.settings().repositories;
     let (ssh_agent, child) = (repositories.ssh_agent.clone(), repositories.git_child.clone());
     let settings = GitSettings { ssh_agent, child, ..Default::default() };
-    let found = Git::find(settings).map_err(|error| Error::new(ErrorKind::Configuration, error.to_string()))?;
+    let found = Git::find(settings).map_err(|error| Error::caused_by(ErrorKind::Configuration, error))?;
     Ok(resources.shared.git.get_or_init(|| found).clone())
 }
 
 /// What the ledger knows of a project's repository.
 pub(crate) fn repository_record(resources: &Resources, project: &str) -> Result<Option<Arc<Repository>>> {
+    if !resources.visibility().allows_project(project) {
+        return Ok(None);
+    }
     let mut known = resources.shared.repositories.lock();
     if let Some(repository) = known.get(project) {
         return Ok(Some(repository.clone()));

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{repository::Repository, sight::Visibility};
+use backstory_model::{repository::Repository, visibility::Visibility};
 use backstory_sources::{
     forge::Origin,
     git::{Git, objects::Objects},
@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    confidential::Named,
+    confidential::MentionIndex,
     embed::Embedder,
     error::{Error, ErrorKind, Result},
     llm::ChatModel,
@@ -42,19 +42,17 @@ pub(crate) const LEDGER: &str = "ledger.sqlite";
 /// Longest time a query of the graph may take.
 const QUERY_TIME: Duration = Duration::from_secs(10);
 
-/// The stores of a data directory as a reader with some visibility sees them, and what belongs to them. Cheap to clone.
+/// The stores of a data directory as far as a visibility shows them, and what belongs to them. Cheap to clone.
 #[derive(Clone)]
 pub struct Resources {
     pub(crate) shared: Arc<Shared>,
-    visibility: Visibility,
+    /// It has the visibility.
+    ledger: Ledger,
 }
 
 /// What all handles of a data directory share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) ledger: Ledger,
-    /// The same without what is confidential.
-    pub(crate) open_ledger: Ledger,
     pub(crate) graphs: Generations,
     pub(crate) graph: RwLock<Graph>,
     pub(crate) indexes: Generations,
@@ -80,8 +78,8 @@ pub(crate) struct Shared {
     pub(crate) indexing: Mutex<Option<String>>,
     /// Discussions that traces have read.
     pub(crate) remembered: Mutex<Remembered>,
-    /// Who is named where, while anything is confidential.
-    pub(crate) named: Mutex<Named>,
+    /// Who is mentioned where, while anything is confidential.
+    pub(crate) mentions: Mutex<MentionIndex>,
     pub(crate) mended: RepairLog,
     pub(crate) data_dir: PathBuf,
     /// What happened while the stores were opened, for people.
@@ -90,24 +88,33 @@ pub(crate) struct Shared {
 
 impl Resources {
     /// Those of somebody who sees everything.
-    pub(crate) fn new(shared: Shared) -> Self {
-        Self { shared: Arc::new(shared), visibility: Visibility::Confidential }
+    pub(crate) fn new(shared: Shared, ledger: Ledger) -> Self {
+        Self { shared: Arc::new(shared), ledger }
     }
 
-    /// The same as somebody sees them: what they do not see is to them as if it were not there.
+    /// Returns a handle that shows what a visibility allows, as if nothing else existed.
     #[must_use]
-    pub(crate) fn seeing(&self, visibility: Visibility) -> Self {
-        Self { shared: self.shared.clone(), visibility }
+    pub(crate) fn with_visibility(&self, visibility: Visibility) -> Self {
+        Self { shared: self.shared.clone(), ledger: self.ledger.with_visibility(visibility) }
     }
 
-    /// How much they show.
-    pub(crate) fn sight(&self) -> Visibility {
-        self.visibility
+    /// What they show.
+    pub(crate) fn visibility(&self) -> &Visibility {
+        self.ledger.visibility()
+    }
+
+    /// Whether anything exists that they do not show.
+    pub(crate) async fn hides_anything(&self) -> Result<bool> {
+        let visibility = self.visibility();
+        if visibility.shows_confidential() || !visibility.allows_all_projects() {
+            return Ok(!visibility.allows_everything());
+        }
+        self.with_ledger(|ledger| ledger.has_confidential()).await
     }
 
     /// For work on the stores, whoever asked for it: the stores hold everything, so it sees everything.
     pub(crate) fn with_full_visibility(&self) -> Self {
-        self.seeing(Visibility::Confidential)
+        self.with_visibility(Visibility::everything())
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -138,18 +145,15 @@ impl Resources {
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        match self.visibility {
-            Visibility::Open => &self.shared.open_ledger,
-            Visibility::Confidential => &self.shared.ledger,
-        }
+        &self.ledger
     }
 
     pub(crate) fn graph(&self) -> Graph {
-        self.shared.graph.read().seeing(self.visibility)
+        self.shared.graph.read().with_visibility(self.visibility().clone())
     }
 
     pub(crate) fn index(&self) -> Index {
-        self.shared.index.read().seeing(self.visibility)
+        self.shared.index.read().with_visibility(self.visibility().clone())
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {
@@ -191,7 +195,7 @@ impl Resources {
         &self,
         step: impl FnOnce(&Lists, &Visibility) -> std::result::Result<T, LedgerError> + Send + 'static,
     ) -> Result<T> {
-        self.blocking(move |resources| Ok(step(&resources.ledger().lists(), &resources.visibility)?)).await
+        self.blocking(move |resources| Ok(step(&resources.ledger().lists(), resources.visibility())?)).await
     }
 
     /// Takes a step that reads graph and lists, so that it reads both at one sequence number: if changes are applied
@@ -238,8 +242,9 @@ impl Resources {
                 cancel.cancel();
                 Err(Error::new(
                     ErrorKind::Timeout,
-                    format!("{} took longer than {} s; narrow it down", query.file, QUERY_TIME.as_secs()),
-                ))
+                    format!("{} took longer than {} s", query.file, QUERY_TIME.as_secs()),
+                )
+                .with_hint("narrow it down"))
             }
         }
     }

@@ -181,7 +181,7 @@ pub(crate) async fn search_documents(resources: &Resources, request: SearchReque
     let words = understood.terms.telling(documents, &frequencies).unwrap_or_else(|| understood.words.clone());
     let mut found = retrieve_candidates(resources, &request, &words).await?;
     let weights = Weights::new(documents, &frequencies);
-    // Text search weighs words by how rare they are in the whole index.
+    // Text search weighs words by how rare they are in all that is visible.
     let (documents, frequencies) = index.frequencies(Projects::All, terms());
     let bound = Weights::new(documents, &frequencies).total();
     let newest = index.newest().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -373,7 +373,8 @@ pub(crate) async fn check_project(resources: &Resources, project: Option<&str>) 
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Err(Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", "))))
+    Err(Error::invalid(format!("{} is not known", echo(project)))
+        .with_hint(format!("known projects: {}", known.join(", "))))
 }
 
 /// What candidates are ordered by.
@@ -488,7 +489,7 @@ fn checked(mut request: SearchRequest) -> Result<SearchRequest> {
     request.query = request.query.trim().to_owned();
     let length = request.query.chars().count();
     if length == 0 {
-        return Err(Error::invalid("the query is empty; say what to look for"));
+        return Err(Error::invalid("the query is empty").with_hint("say what to look for"));
     }
     if length > MAX_QUERY {
         return Err(Error::invalid(format!("the query has {length} characters; at most {MAX_QUERY} are allowed")));

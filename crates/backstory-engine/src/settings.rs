@@ -8,7 +8,6 @@ use backstory_model::{
     link::DEFAULT_CONFIDENCE,
     role::{Roles, ServerRole},
     score::{Parts, Profile},
-    sight::Visibility,
 };
 use backstory_sources::{forge, redact::Redactor};
 use globset::GlobSet;
@@ -42,9 +41,9 @@ impl Forge {
         forge::web_url(self.kind, &self.connection.base_url)
     }
 
-    /// How much of its projects is read.
-    pub fn sight(&self) -> Visibility {
-        if self.connection.confidential { Visibility::Confidential } else { Visibility::Open }
+    /// Whether confidential items of its projects are read.
+    pub fn reads_confidential(&self) -> bool {
+        self.connection.confidential
     }
 }
 
@@ -210,11 +209,8 @@ impl Settings {
             ServerRole::Write => "sync or change anything",
             ServerRole::Embed => "make vectors",
         };
-        let message = format!(
-            "this server does not {what}: it was started with --roles {}; restart it with --roles {}",
-            self.roles,
-            self.roles.with(role)
-        );
-        Err(Error::new(ErrorKind::Unavailable, message))
+        let message = format!("this server does not {what}: it was started with --roles {}", self.roles);
+        Err(Error::new(ErrorKind::Unavailable, message)
+            .with_hint(format!("restart it with --roles {}", self.roles.with(role))))
     }
 }

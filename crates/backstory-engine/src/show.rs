@@ -68,10 +68,10 @@ pub(crate) async fn show_node(resources: &Resources, request: ShowRequest) -> Re
         other => {
             let id = other.to_string();
             Err(Error::invalid(format!(
-                "{} is neither an issue, nor a merge request, nor a discussion, nor a commit; write \
-                 group/project#12, group/project!7 or group/project@1a2b3c4",
+                "{} is neither an issue, nor a merge request, nor a discussion, nor a commit",
                 echo(&id)
-            )))
+            ))
+            .with_hint("write group/project#12, group/project!7 or group/project@1a2b3c4"))
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstory_model::{digest::sha256_hex, sight::Visibility};
+use backstory_model::{digest::sha256_hex, visibility::Visibility};
 use backstory_store::{
     index::{Coverage, Imprint},
     ledger::{Snapshot, SnapshotStats, SnapshotStatus},
@@ -283,7 +283,7 @@ pub(crate) async fn record_snapshot(resources: &Resources, took: Duration, error
     resources
         .blocking(move |resources| {
             // What everybody sees is a state of its own, if it is not all there is.
-            let open = resources.seeing(Visibility::Open);
+            let open = resources.with_visibility(Visibility::public());
             let differs = current_state(&open)?.id != current_state(resources)?.id;
             record_state(&open, took, last_error.as_deref(), false)?;
             if differs {
@@ -363,21 +363,20 @@ pub(crate) async fn find_snapshot(resources: &Resources, id: &str) -> Result<Sna
 fn load_snapshot(resources: &Resources, id: &str) -> Result<Snapshot> {
     let id = id.trim().to_ascii_lowercase();
     if id.len() < MIN_DIGITS || id.len() > DIGITS || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::invalid(format!(
-            "'{}' is no id of a snapshot; write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' \
-             shows them",
-            id.chars().take(80).collect::<String>()
-        )));
+        return Err(Error::invalid(format!("'{}' is no id of a snapshot", id.chars().take(80).collect::<String>()))
+            .with_hint(format!(
+                "write {MIN_DIGITS} to {DIGITS} hex digits, as 'backstory snapshots list' shows them"
+            )));
     }
     let mut found = resources.ledger().snapshots()?;
     found.retain(|known| known.id.starts_with(&id));
     match (found.pop(), found.len()) {
         (Some(only), 0) => Ok(only),
-        (None, _) => Err(Error::new(
-            ErrorKind::NotFound,
-            format!("there is no snapshot {id}; 'backstory snapshots list' shows those that are kept"),
-        )),
-        (Some(_), _) => Err(Error::invalid(format!("several snapshots begin with {id}; write more digits"))),
+        (None, _) => Err(Error::new(ErrorKind::NotFound, format!("there is no snapshot {id}"))
+            .with_hint("'backstory snapshots list' shows those that are kept")),
+        (Some(_), _) => {
+            Err(Error::invalid(format!("several snapshots begin with {id}")).with_hint("write more digits"))
+        }
     }
 }
 
@@ -408,7 +407,7 @@ pub(crate) async fn prune_snapshots(resources: &Resources) -> Result<Vec<String>
 /// as many as of those without. Says which went, as far as they are seen.
 fn prune_now(resources: &Resources) -> Result<Vec<String>> {
     let full = resources.with_full_visibility();
-    let current = [current_state(&full)?.id, current_state(&full.seeing(Visibility::Open))?.id];
+    let current = [current_state(&full)?.id, current_state(&full.with_visibility(Visibility::public()))?.id];
     let kept = resources.settings().snapshots.keep.max(1);
     let all = full.ledger().snapshots()?;
     let mut gone = Vec::new();
@@ -418,7 +417,9 @@ fn prune_now(resources: &Resources) -> Result<Vec<String>> {
         // The current one is one of those that are kept.
         let old: Vec<String> = others.skip(kept - 1).map(|of| of.id.clone()).collect();
         full.ledger().delete_snapshots(&old)?;
-        gone.extend(old.into_iter().filter(|_| resources.sight().sees(confidential)));
+        let visibility = resources.visibility();
+        let is_visible = visibility.allows_all_projects() && (visibility.shows_confidential() || !confidential);
+        gone.extend(old.into_iter().filter(|_| is_visible));
     }
     Ok(gone)
 }

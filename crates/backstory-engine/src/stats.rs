@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backstory_model::{role::ServerRole, sight::Visibility};
+use backstory_model::role::ServerRole;
 use backstory_store::{graph::queries, index::Coverage};
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,6 @@ use crate::{
     resources::Resources,
     use_case::{UseCase, Weight},
 };
-
-/// Class of the notes that a language model wrote.
-const WRITTEN_NOTE: &str = "WrittenNote";
 
 /// Requests counts of what the stores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +79,7 @@ pub struct Stats {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProjectSecrets {
-    /// Full path of the project; empty for people, who belong to no project.
+    /// Full path of the project.
     pub project: String,
     /// Each kind of secret.
     pub secrets: Vec<SecretCount>,
@@ -134,14 +131,8 @@ pub(crate) async fn collect_stats(resources: &Resources) -> Result<Stats> {
 
 async fn node_counts(resources: &Resources) -> Result<BTreeMap<String, u64>> {
     let rows = resources.graph_query(queries::NODE_COUNTS, vec![]).await?;
-    let has_hidden =
-        resources.sight() == Visibility::Open && resources.with_ledger(|ledger| ledger.has_confidential()).await?;
     let counts = rows.iter().filter_map(|row| {
         let class = row.text("class")?.rsplit(['#', '/']).next()?.to_owned();
-        // Some of them may be about confidential items.
-        if has_hidden && class == WRITTEN_NOTE {
-            return None;
-        }
         Some((class_name(&class).to_owned(), row.number("count")?.unsigned_abs()))
     });
     Ok(counts.collect())

@@ -53,9 +53,8 @@ impl UseCase for SummarizeRequest {
     async fn run(self, resources: &Resources) -> Result<Summary> {
         match self.id {
             NodeId::Thread(id) => summarize(resources, id).await,
-            id => Err(Error::invalid(format!(
-                "'{id}' is no issue or merge request; write group/project#12 or group/project!7"
-            ))),
+            id => Err(Error::invalid(format!("'{id}' is no issue or merge request"))
+                .with_hint("write group/project#12 or group/project!7")),
         }
     }
 }
@@ -139,8 +138,8 @@ pub(crate) async fn summarize(resources: &Resources, id: ThreadId) -> Result<Sum
 /// None is configured.
 pub(crate) fn configured_model(resources: &Resources) -> Result<ChatModel> {
     resources.chat_model().cloned().ok_or_else(|| {
-        let message = "no language model is configured; name one under [llm] in the configuration";
-        Error::new(ErrorKind::Configuration, message)
+        Error::new(ErrorKind::Configuration, "no language model is configured")
+            .with_hint("name one under [llm] in the configuration")
     })
 }
 

@@ -5,7 +5,7 @@ mod gone;
 mod intake;
 mod project;
 mod retention;
-mod sight;
+mod visibility;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -220,10 +220,9 @@ pub(crate) async fn start_sync(resources: &Resources, request: SyncRequest) -> R
         }
     }
     if known.is_empty() {
-        return Err(Error::new(
-            ErrorKind::Configuration,
-            "there is nothing to sync; add a repository with 'backstory add PATH', or name a project under \
-             [[forge]] in the configuration ('backstory init' writes one)",
+        return Err(Error::new(ErrorKind::Configuration, "there is nothing to sync").with_hint(
+            "add a repository with 'backstory add PATH', or name a project under [[forge]] in the configuration \
+             ('backstory init' writes one)",
         ));
     }
     require_parts(resources, &request).await?;
@@ -349,7 +348,7 @@ async fn settle_outcome(
             // The address of what was asked for says which project it is; a forge that is not even asked has none.
             let is_named = [project, &project.replace('/', "%2F")].iter().any(|name| error.message.contains(name));
             let is_told = is_named || error.kind != ErrorKind::Configuration;
-            failed.get_or_insert(if is_told { error } else { Error::new(error.kind, format!("{project}: {error}")) });
+            failed.get_or_insert(if is_told { error } else { error.about(project) });
         }
     }
     Ok(())
@@ -423,11 +422,12 @@ pub(crate) async fn refetch(resources: &Resources, project: &str, threads: &[(Th
     Ok(report.json())
 }
 
-/// Every project that can be synced: of a forge, of a repository, or of both.
+/// Every visible project that can be synced: of a forge, of a repository, or of both.
 pub(crate) async fn known_projects(resources: &Resources) -> Result<BTreeSet<String>> {
     let mut known: BTreeSet<String> = resources.settings().projects().map(|(_, project)| project.to_owned()).collect();
     let repositories = resources.with_ledger(|ledger| ledger.repositories()).await?;
     known.extend(repositories.into_iter().map(|entry| entry.project));
+    known.retain(|project| resources.visibility().allows_project(project));
     Ok(known)
 }
 
@@ -449,11 +449,10 @@ async fn all_forges(resources: &Resources) -> Result<Forges> {
             Ok(url) => url,
             Err(error) => {
                 let (project, address) = (entry.project, echo(&added.base_url));
-                let message = format!(
-                    "'{address}' is no address of a forge: {error}; remove the repository with 'backstory remove \
-                     {project}' and add it again"
-                );
-                unusable.push((project, Error::new(ErrorKind::Configuration, message)));
+                let message = format!("'{address}' is no address of a forge: {error}");
+                let error = Error::new(ErrorKind::Configuration, message)
+                    .with_hint(format!("remove the repository with 'backstory remove {project}' and add it again"));
+                unusable.push((project, error));
                 continue;
             }
         };
@@ -518,11 +517,11 @@ async fn sync_repositories(
                 let is_forgotten = is_new && !request.keep_new && unregister_if_empty(resources, &project).await?;
                 report.unread.insert(project.clone());
                 let named = error.message.starts_with(&format!("{project} "));
-                let mut message = if named { error.message } else { format!("{project}: {error}") };
+                let mut error = if named { error } else { error.about(&project) };
                 if is_forgotten {
-                    message.push_str("; the repository was not kept, so add it again when that is put right");
+                    error = error.with_hint("the repository was not kept, so add it again when that is put right");
                 }
-                failed.get_or_insert(Error::new(error.kind, message));
+                failed.get_or_insert(error);
             }
         }
     }
@@ -547,11 +546,12 @@ async fn require_parts(resources: &Resources, request: &SyncRequest) -> Result<(
     if request.wants_repository() && has_repository || request.wants_forge() && has_forge {
         return Ok(());
     }
-    Err(Error::invalid(if has_repository {
-        "what is asked for has a repository only, and no forge with issues or merge requests"
+    Err(if has_repository {
+        Error::invalid("what is asked for has a repository only, and no forge with issues or merge requests")
     } else {
-        "what is asked for has no repository; 'backstory add PATH --name GROUP/PROJECT' adds one"
-    }))
+        Error::invalid("what is asked for has no repository")
+            .with_hint("'backstory add PATH --name GROUP/PROJECT' adds one")
+    })
 }
 
 /// Keeps on record why something could not be read, until it can.
@@ -588,14 +588,12 @@ impl Drop for StopOnDrop {
 }
 
 pub(crate) fn forgotten(project: &str) -> Error {
-    let message = format!(
-        "{project} was forgotten, so it is not read; take it out of the configuration, or let it be read again with \
-         'backstory forget --undo {project}'"
-    );
-    Error::new(ErrorKind::Configuration, message)
+    Error::new(ErrorKind::Configuration, format!("{project} was forgotten, so it is not read")).with_hint(format!(
+        "take it out of the configuration, or let it be read again with 'backstory forget --undo {project}'"
+    ))
 }
 
 pub(crate) fn unknown_project(project: &str, known: &BTreeSet<String>) -> Error {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    Error::invalid(format!("{} is not known; known projects: {}", echo(project), known.join(", ")))
+    Error::invalid(format!("{} is not known", echo(project))).with_hint(format!("known projects: {}", known.join(", ")))
 }

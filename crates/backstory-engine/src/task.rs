@@ -126,7 +126,7 @@ impl UseCase for GetTask {
     type Answer = Option<Task>;
 
     async fn run(self, resources: &Resources) -> Result<Option<Task>> {
-        Ok(resources.tasks().get(self.id).map(|task| task.borrow().clone()))
+        Ok(find_task(resources, self.id).map(|task| task.borrow().clone()))
     }
 }
 
@@ -136,7 +136,7 @@ impl UseCase for ListTasks {
     type Answer = Vec<Task>;
 
     async fn run(self, resources: &Resources) -> Result<Vec<Task>> {
-        Ok(resources.tasks().list())
+        Ok(list_tasks(resources))
     }
 }
 
@@ -149,6 +149,16 @@ impl UseCase for StopTask {
     async fn run(self, resources: &Resources) -> Result<Task> {
         stop_task(resources, self.id).await
     }
+}
+
+/// The visible tasks, newest first. What one says may concern any project, so whoever does not see all sees none.
+pub(crate) fn list_tasks(resources: &Resources) -> Vec<Task> {
+    if resources.visibility().allows_all_projects() { resources.tasks().list() } else { Vec::new() }
+}
+
+/// Follows a visible task: the receiver sees every change of it.
+pub(crate) fn find_task(resources: &Resources, id: u64) -> Option<watch::Receiver<Task>> {
+    resources.tasks().get(id).filter(|_| resources.visibility().allows_all_projects())
 }
 
 impl Task {
@@ -296,7 +306,8 @@ fn conflict(kind: TaskKind, other: TaskKind, since: Timestamp) -> Error {
         TaskKind::Sync => "wait for it or follow it with 'sync-status', or pass --force to stop it and start again",
         _ => "wait for it or follow it with 'sync-status'",
     };
-    Error::new(ErrorKind::Conflict, format!("{} has been running since {since:.0}; {what_then}", other.as_str()))
+    Error::new(ErrorKind::Conflict, format!("{} has been running since {since:.0}", other.as_str()))
+        .with_hint(what_then)
 }
 
 fn ended_early(kind: TaskKind, error: &tokio::task::JoinError) -> Error {

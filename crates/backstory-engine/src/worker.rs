@@ -27,7 +27,7 @@ use crate::{
     resources::Resources,
     settings::{Forge, ForgeKind, Schedule},
     sync::{Scope, SyncRequest, known_projects, list_forges, refetch, start_sync},
-    task::{Task, TaskKind, TaskStatus},
+    task::{Task, TaskKind, TaskStatus, find_task},
 };
 
 pub use queue::{CancelJob, JobReport, ListJobs, QueueJob};
@@ -84,7 +84,7 @@ pub(crate) async fn run_worker(resources: &Resources, mut stop: watch::Receiver<
 /// # Errors
 /// There is no such task, it must not be stopped, or a job does it, which can be cancelled.
 pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
-    let Some(mut watched) = resources.tasks().get(id) else {
+    let Some(mut watched) = find_task(resources, id) else {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no task {id}; ended ones are forgotten")));
     };
     let owner = {
@@ -92,12 +92,12 @@ pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
         tasks.iter().find(|(_, task)| **task == id).map(|(job, _)| *job)
     };
     if let Some(job) = owner {
-        let message = format!("task {id} does job {job}; 'backstory jobs cancel {job}' stops it");
-        return Err(Error::new(ErrorKind::Conflict, message));
+        return Err(Error::new(ErrorKind::Conflict, format!("task {id} does job {job}"))
+            .with_hint(format!("'backstory jobs cancel {job}' stops it")));
     }
     if watched.borrow().kind == TaskKind::Forget {
-        let message = "what is being forgotten is half gone, so that cannot be stopped; wait for it to end";
-        return Err(Error::new(ErrorKind::Conflict, message));
+        let message = "what is being forgotten is half gone, so that cannot be stopped";
+        return Err(Error::new(ErrorKind::Conflict, message).with_hint("wait for it to end"));
     }
     resources.tasks().stop(id);
     // The sender lives until the task has ended.

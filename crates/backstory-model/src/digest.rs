@@ -13,12 +13,7 @@ pub struct SetDigest {
 impl SetDigest {
     /// Adds a line.
     pub fn add(&mut self, line: &[u8]) {
-        let mut carry = 0u128;
-        for (limb, value) in self.sum.iter_mut().zip(limbs(line)) {
-            let total = u128::from(*limb) + u128::from(value) + carry;
-            *limb = total as u64;
-            carry = total >> 64;
-        }
+        self.add_limbs(limbs(line));
         self.count += 1;
     }
 
@@ -31,6 +26,21 @@ impl SetDigest {
             (*limb, borrow) = (rest, under || below);
         }
         self.count = self.count.saturating_sub(1);
+    }
+
+    /// Adds all lines of another digest.
+    pub fn merge(&mut self, other: &Self) {
+        self.add_limbs(other.sum);
+        self.count += other.count;
+    }
+
+    fn add_limbs(&mut self, limbs: impl IntoIterator<Item = u64>) {
+        let mut carry = 0u128;
+        for (limb, value) in self.sum.iter_mut().zip(limbs) {
+            let total = u128::from(*limb) + u128::from(value) + carry;
+            *limb = total as u64;
+            carry = total >> 64;
+        }
     }
 
     /// How many lines were added.
@@ -93,6 +103,14 @@ mod tests {
                 kept.remove(line.as_bytes());
             }
             prop_assert_eq!(&forward, &kept.hex());
+            let (first, second) = lines.split_at(lines.len() / 2);
+            let mut parts = SetDigest::default();
+            for part in [second, first] {
+                let mut digest = SetDigest::default();
+                part.iter().for_each(|line| digest.add(line.as_bytes()));
+                parts.merge(&digest);
+            }
+            prop_assert_eq!(&parts, &kept);
             lines.pop();
             prop_assert_ne!(&forward, &digest(&lines));
         }

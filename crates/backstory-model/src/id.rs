@@ -31,9 +31,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::text::echo;
 
 pub use self::iri::{
-    CONFIDENTIAL_GRAPH, META_GRAPH, NS, confidential_graph_iri, generated_graph_iri, generated_note_iri,
-    inferred_graph_iri, is_confidential_graph, is_generated_graph, is_inferred_graph, is_item_graph, item_graph_iri,
-    parse_item_graph_iri,
+    META_GRAPH, NS, confidential_graph_iri, generated_graph_iri, generated_graph_node, generated_note_iri,
+    inferred_graph_iri, inferred_graph_node, is_confidential_graph, is_generated_graph, is_inferred_graph,
+    is_item_graph, item_graph_iri, item_graph_project, parse_item_graph_iri,
 };
 
 /// Longest path of a file in an id, in bytes.

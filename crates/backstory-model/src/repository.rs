@@ -227,6 +227,20 @@ pub struct CommitIdentity {
     pub because: Option<Link>,
 }
 
+impl CommitIdentity {
+    /// What two projects know of the same person; where both say who that is, this one is right.
+    #[must_use]
+    pub fn merge(mut self, other: Self) -> Self {
+        self.names.extend(other.names);
+        self.names.sort_unstable();
+        self.names.dedup();
+        if self.same_as.is_none() {
+            (self.same_as, self.because) = (other.same_as, other.because);
+        }
+        self
+    }
+}
+
 /// One unit of the ledger about a repository.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {

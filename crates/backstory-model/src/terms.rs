@@ -276,6 +276,11 @@ fn camel_parts<'a>(word: &'a str, found: &mut impl FnMut(&'a str)) {
     found(&word[start..]);
 }
 
+/// The number of a term, by its stem.
+pub fn term_id(stem: &str) -> TermId {
+    hash(stem)
+}
+
 /// FNV-1a. The numbers are stored, so it must stay the same.
 fn hash(term: &str) -> TermId {
     term.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))

@@ -5,6 +5,8 @@ use backstory_engine::error::ErrorKind;
 
 /// Name of the GraphQL error extension that carries the code.
 pub const CODE: &str = "code";
+/// Name of the one that says what to do.
+pub const HINT: &str = "hint";
 
 /// How one kind of failure appears.
 struct Row {

@@ -1,8 +1,8 @@
 //! The GraphQL API: the graph and the use cases of the engine, for programs, dashboards and the query page. Commands
 //! use `/api/v1`, which is in `http::api`.
 //!
-//! A resolver knows an id; its fields come through the loaders, which read the ledger and the graph in batches. The
-//! schema is built once for each visibility.
+//! A resolver knows an id; its fields come through the loaders, which read the ledger and the graph in batches. What a
+//! caller may see is a value of each request, and resolvers read through a handle of the engine that shows no more.
 
 mod answer;
 mod audit;
@@ -41,8 +41,8 @@ mod written;
 
 use std::sync::Arc;
 
-use async_graphql::SDLExportOptions;
-use backstory_engine::{Engine, model::sight::Visibility};
+use async_graphql::{Executor, Request, Response, SDLExportOptions, futures_util::stream::BoxStream};
+use backstory_engine::{Engine, model::visibility::Visibility};
 
 pub use limits::Limits;
 pub(crate) use limits::MAX_BODY;
@@ -61,26 +61,30 @@ use thread::ThreadConnection;
 
 use crate::queue::Queue;
 
-/// The API over an engine. Cheap to clone; `execute` answers queries and mutations, `execute_stream` subscriptions.
-pub(crate) type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
+type Schema = async_graphql::Schema<Query, Mutation, Subscription>;
 
 type Builder = async_graphql::SchemaBuilder<Query, Mutation, Subscription>;
 
-/// The API as it is for each sight: everything that one of them reads, it reads with that sight. Cheap to clone.
+/// The API over an engine. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Schemas {
-    open: Schema,
-    whole: Schema,
+pub(crate) struct Api {
+    schema: Schema,
+    engine: Engine,
     limits: Limits,
     queue: Arc<Queue>,
 }
 
-impl Schemas {
+impl Api {
     /// The API over an engine, within limits, some operations at a time.
-    pub(crate) fn new(engine: &Engine, limits: Limits) -> Self {
+    pub(crate) fn new(engine: Engine, limits: Limits) -> Self {
         let queue = Arc::<Queue>::default();
-        let seeing = |sight| schema(engine.seeing(sight), limits, queue.clone());
-        Self { open: seeing(Visibility::Open), whole: seeing(Visibility::Confidential), limits, queue }
+        let schema = builder()
+            .data(queue.clone())
+            .limit_recursive_depth(limits.nesting)
+            .limit_directives(limits.directives)
+            .extension(Guards::new(engine.with_visibility(Visibility::public()), limits, queue.clone()))
+            .finish();
+        Self { schema, engine, limits, queue }
     }
 
     /// What one operation may take.
@@ -93,24 +97,15 @@ impl Schemas {
         &self.queue
     }
 
-    /// The API for those who see so much.
-    pub(crate) fn seeing(&self, sight: Visibility) -> &Schema {
-        match sight {
-            Visibility::Open => &self.open,
-            Visibility::Confidential => &self.whole,
-        }
+    /// Answers a query or mutation as far as its caller may see.
+    pub(crate) async fn execute(&self, request: Request, visibility: Visibility) -> Response {
+        self.schema.execute(request.data(self.engine.with_visibility(visibility))).await
     }
-}
 
-/// The API over an engine, within limits.
-fn schema(engine: Engine, limits: Limits, queue: Arc<Queue>) -> Schema {
-    builder()
-        .data(queue.clone())
-        .data(engine.clone())
-        .limit_recursive_depth(limits.nesting)
-        .limit_directives(limits.directives)
-        .extension(Guards::new(engine, limits, queue))
-        .finish()
+    /// Answers a query, mutation or subscription as far as its caller may see.
+    pub(crate) fn execute_stream(&self, request: Request, visibility: Visibility) -> BoxStream<'static, Response> {
+        Executor::execute_stream(&self.schema, request.data(self.engine.with_visibility(visibility)), None)
+    }
 }
 
 fn builder() -> Builder {

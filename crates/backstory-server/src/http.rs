@@ -43,7 +43,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
     error_table,
-    graphql::{Limits, MAX_BODY, Schemas},
+    graphql::{Api, Limits, MAX_BODY},
 };
 use bodies::BodyReader;
 use connections::Connection;
@@ -66,7 +66,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 struct App {
     engine: Engine,
-    schemas: Schemas,
+    api: Api,
     rules: Arc<access::Rules>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
@@ -89,13 +89,13 @@ pub async fn serve(
     let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, format!("the server failed: {error}"));
     let address = listener.local_addr().map_err(failed)?;
     let takes_webhooks = access.webhooks;
-    let schemas = Schemas::new(&engine, limits);
+    let api = Api::new(engine.clone(), limits);
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
-    let app = App { engine, schemas, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
+    let app = App { engine, api, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
@@ -161,6 +161,8 @@ struct Refusal {
     status: StatusCode,
     code: &'static str,
     message: String,
+    /// What to do about it.
+    hint: Option<String>,
     /// When it may be tried again, if that helps.
     retry: Option<Duration>,
 }
@@ -168,7 +170,7 @@ struct Refusal {
 impl Refusal {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message: String = message.into();
-        Self { status, code, message: error::message(&message), retry: None }
+        Self { status, code, message: error::message(&message), hint: None, retry: None }
     }
 
     /// There is too much to do.
@@ -185,13 +187,17 @@ impl Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message)
+        let refusal = Self::new(error_table::http_status(error.kind), error_table::code(error.kind), error.message);
+        Self { hint: error.hint, ..refusal }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
+        let mut error = json!({ "message": self.message, "extensions": { error_table::CODE: self.code } });
+        if let Some(hint) = self.hint {
+            error["extensions"][error_table::HINT] = hint.into();
+        }
         let mut response = (self.status, Json(json!({ "errors": [error] }))).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -225,7 +231,7 @@ async fn graphql(
         invalid(StatusCode::BAD_REQUEST, message)
     })?;
     drop(body);
-    let response = app.schemas.seeing(auth.grant().sight).execute(request).await;
+    let response = app.api.execute(request, auth.grant().visibility).await;
     app.engine.repair_in_background();
     Ok(answer(response))
 }

@@ -79,5 +79,5 @@ impl Lane {
 }
 
 fn busy() -> Error {
-    Error::new(ErrorKind::Busy, "the server has too much to do; ask again in a few seconds")
+    Error::new(ErrorKind::Busy, "the server has too much to do").with_hint("ask again in a few seconds")
 }

@@ -12,7 +12,7 @@ use backstory_model::{
     entity::{Item, ItemKind, MergeRequest, State, Thread},
     id::{ThreadId, ThreadKind},
     reference::Forge,
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_store::{
     graph::Change,
@@ -134,7 +134,7 @@ fn median<T>(mut request: impl FnMut() -> Result<T, Box<dyn Error>>) -> Result<f
 }
 
 fn measure(lists: &Lists) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
-    let everything = Visibility::Confidential;
+    let everything = Visibility::everything();
     let mut measured = Vec::new();
     for (name, filter, order) in queries() {
         let query = ThreadQuery { kind: ThreadKind::MergeRequest, filter, order, direction: Default::default() };

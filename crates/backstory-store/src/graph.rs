@@ -3,7 +3,7 @@
 mod inferred;
 mod quads;
 pub mod queries;
-mod veil;
+mod visibility;
 mod written;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
@@ -14,20 +14,19 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::{META_GRAPH, NS, NodeId, confidential_graph_iri, is_item_graph, item_graph_iri, parse_item_graph_iri},
     numbers::SharedNumbers,
-    sight::Visibility,
+    visibility::Visibility,
 };
 use oxigraph::{
     model::{
         GraphName, GraphNameRef, Literal, NamedNode, NamedNodeRef, NamedOrBlankNodeRef, Quad, Term, TermRef, vocab::xsd,
     },
-    sparql::{CancellationToken, QueryEvaluationError, QueryResults, SparqlEvaluator, Variable},
+    sparql::{CancellationToken, QueryEvaluationError, QueryResults, Variable},
     store::{BulkLoader, StorageError, Store},
 };
 use serde::{Deserialize, Serialize};
 
 pub use inferred::InferredLink;
 use queries::Query;
-use veil::VEIL;
 pub use written::GeneratedFact;
 
 use crate::{
@@ -85,7 +84,7 @@ impl From<StorageError> for GraphError {
 /// A change to the graph: an item as it is now, or that it is gone.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Full path of the project; empty for people.
+    /// Full path of the project.
     pub project: String,
     /// What it is.
     pub kind: ItemKind,
@@ -240,12 +239,13 @@ impl Load<'_> {
     }
 }
 
-/// The graph. Cheap to clone. Every call blocks. A handle shows what its [sight](Graph::seeing) allows; what it does not
-/// show is to it as if it were not there.
+/// The graph. Cheap to clone. Every call blocks.
+///
+/// A handle shows what its [visibility](Graph::with_visibility) allows, as if nothing else existed.
 #[derive(Clone)]
 pub struct Graph {
     store: Store,
-    sight: Visibility,
+    visibility: Visibility,
     health: Arc<Health>,
 }
 
@@ -277,7 +277,7 @@ impl Graph {
             Err(error) => return Err(error),
         };
         let health = Arc::new(Health { damage: Damage::default(), lacking });
-        let graph = Self { store, sight: Visibility::Confidential, health };
+        let graph = Self { store, visibility: Visibility::everything(), health };
         graph.guarded(|| match graph.meta("projection")? {
             Some(PROJECTION) => Ok(()),
             None if graph.store.is_empty()? => {
@@ -320,7 +320,7 @@ impl Graph {
     /// # Errors
     /// The store could not be made.
     pub fn in_memory() -> Result<Self, GraphError> {
-        Ok(Self { store: Store::new()?, sight: Visibility::Confidential, health: Arc::default() })
+        Ok(Self { store: Store::new()?, visibility: Visibility::everything(), health: Arc::default() })
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, GraphError> {
@@ -386,16 +386,7 @@ impl Graph {
     /// # Errors
     /// The store refused.
     pub fn exists(&self, id: &NodeId) -> Result<bool, GraphError> {
-        self.guarded(|| {
-            let subject = quads::node(id);
-            let class = oxigraph::model::vocab::rdf::TYPE;
-            for quad in self.store.quads_for_pattern(Some(subject.as_ref().into()), Some(class), None, None) {
-                if self.is_graph_visible(quad?.graph_name.as_ref()) {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        })
+        self.guarded(|| self.is_node_known(quads::node(id).as_ref()))
     }
 
     /// Nodes whose property of that name has that text, ordered, each once, at most [`MAX_ROWS`].
@@ -406,18 +397,18 @@ impl Graph {
         self.guarded(|| {
             let predicate = property(name);
             let object = Literal::new_simple_literal(text);
+            let object = TermRef::from(object.as_ref());
             let mut found = BTreeSet::new();
-            for quad in self
-                .store
-                .quads_for_pattern(None, Some(predicate.as_ref()), Some(TermRef::from(object.as_ref())), None)
-                .take(MAX_ROWS)
-            {
+            for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), Some(object), None) {
                 let quad = quad?;
                 if !self.is_graph_visible(quad.graph_name.as_ref()) {
                     continue;
                 }
                 let subject = quad.subject.to_string();
                 found.extend(NodeId::from_iri(subject.trim_matches(['<', '>'])));
+                if found.len() >= MAX_ROWS {
+                    break;
+                }
             }
             Ok(found.into_iter().collect())
         })
@@ -436,7 +427,7 @@ impl Graph {
         self.guarded(|| {
             let node = quads::node(id);
             let mut found = BTreeSet::new();
-            let veiled = self.is_veiled()?;
+            let is_restricted = self.hides_anything()?;
             // A reversed edge's property points the other way.
             for reversed in [false, true] {
                 if only.is_some_and(|edge| edge.reversed() != reversed) {
@@ -453,7 +444,7 @@ impl Graph {
                     self.store.quads_for_pattern(subject, predicate.as_ref().map(NamedNode::as_ref), object, None);
                 for quad in quads {
                     let quad = quad?;
-                    if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.is_edge_visible(&quad)? {
+                    if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
                         continue;
                     }
                     let edge = Edge::from_iri(quad.predicate.as_str()).filter(|edge| edge.reversed() == reversed);
@@ -500,13 +491,13 @@ impl Graph {
     pub fn select(&self, query: Query, bind: Vec<(&str, Value)>, cancel: &Cancel) -> Result<Vec<Row>, GraphError> {
         self.guarded(|| {
             let failed = |reason: String| GraphError::Query { query: query.file, reason };
-            let mut prepared = SparqlEvaluator::new()
+            let mut prepared = self
+                .evaluator()
                 .with_cancellation_token(cancel.0.clone())
                 .parse_query(query.text)
                 .map_err(|error| failed(error.to_string()))?;
             prepared.dataset_mut().set_default_graph_as_union();
-            let veil = query.text.contains(VEIL).then(|| (VEIL, Value::Text(self.veil().to_owned())));
-            for (name, value) in bind.into_iter().chain(veil) {
+            for (name, value) in bind {
                 let variable = Variable::new(name).map_err(|error| failed(error.to_string()))?;
                 prepared = prepared.substitute_variable(variable, Term::from(value));
             }
@@ -549,16 +540,19 @@ impl Graph {
         })
     }
 
-    /// How many quads come from items, which are those that the digest covers.
+    /// How many visible quads come from items, which are those that the digest covers.
     ///
     /// # Errors
     /// The store refused.
     pub fn len(&self) -> Result<usize, GraphError> {
         self.guarded(|| {
+            if self.hides_anything()? {
+                return self.visible_len();
+            }
             let meta = meta_node();
             let own =
                 self.store.quads_for_pattern(None, None, None, Some(GraphNameRef::NamedNode(meta.as_ref()))).count();
-            Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()? - self.hidden_len()?)
+            Ok(self.store.len()? - own - self.inferred_len()? - self.written_len()?)
         })
     }
 

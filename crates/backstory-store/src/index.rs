@@ -30,6 +30,7 @@ mod sketches;
 mod tables;
 mod types;
 mod vectors;
+mod words;
 mod write;
 
 use std::{
@@ -41,8 +42,8 @@ use std::{
 };
 
 use backstory_model::{
-    sight::Visibility,
     terms::{QueryTerms, TermId},
+    visibility::Visibility,
 };
 use jiff::Timestamp;
 use lancedb::{Connection, Table};
@@ -75,12 +76,11 @@ const PASSAGES_VERSION: &str = "backstory.passages_version";
 
 /// The open index of a data directory. Clones are the same index. One process may have it open.
 ///
-/// A handle shows what its [sight](Index::seeing) allows; what it does not show is to it as if it were not there, but for
-/// how often terms occur.
+/// A handle shows what its [visibility](Index::with_visibility) allows, as if nothing else existed.
 #[derive(Clone)]
 pub struct Index {
     shared: Arc<Shared>,
-    sight: Visibility,
+    visibility: Visibility,
 }
 
 struct Shared {
@@ -145,7 +145,7 @@ impl Index {
             remembered: Mutex::default(),
             damage: Damage::default(),
         };
-        let index = Self { shared: Arc::new(shared), sight: Visibility::Confidential };
+        let index = Self { shared: Arc::new(shared), visibility: Visibility::everything() };
         match index.delete_stale(&stale).await {
             // It can be read all the same; the next write tries again.
             Err(IndexError::Lacking { .. }) => index.counted().writing = true,
@@ -172,9 +172,10 @@ impl Index {
         done
     }
 
-    /// The same index as somebody sees it.
-    pub fn seeing(&self, sight: Visibility) -> Self {
-        Self { sight, ..self.clone() }
+    /// Returns a handle of the same index that shows what a visibility allows.
+    #[must_use]
+    pub fn with_visibility(&self, visibility: Visibility) -> Self {
+        Self { visibility, ..self.clone() }
     }
 
     /// The model that it was opened for.
@@ -203,60 +204,60 @@ impl Index {
 
     /// How much of projects has vectors. Costs nothing.
     pub fn coverage_of(&self, projects: Projects<'_>) -> Coverage {
-        self.counted().census.coverage(projects, self.sight)
+        self.counted().census.coverage(projects, &self.visibility)
     }
 
     /// What filters and ranking look at, of the documents that there are. Costs nothing.
     pub fn facts<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, DocumentFacts> {
         let counted = self.counted();
-        let seen = |facts: &&DocumentFacts| self.sight.sees(facts.confidential);
-        ids.into_iter().filter_map(|id| Some((id, counted.census.facts.get(id).filter(seen)?.clone()))).collect()
+        let visible = |id| Some((id, counted.census.facts.get_visible(id, &self.visibility)?.clone()));
+        ids.into_iter().filter_map(visible).collect()
     }
 
     /// The documents of what is defined by a name, or by a name that ends in it after a `.` or `::`: at most so many, those
     /// that weigh most first. Costs nothing but for a name that very many have.
     pub fn definitions(&self, name: &str, projects: Projects<'_>, most: usize) -> Vec<Arc<str>> {
         let name = facts::last_part_of_name(name);
-        self.counted().census.facts.definitions(name, projects, self.sight, most)
+        self.counted().census.facts.definitions(name, projects, &self.visibility, most)
     }
 
     /// The authors or labels of the documents of projects, as they are written. Costs some milliseconds.
     pub fn known(&self, what: Named, projects: Projects<'_>) -> BTreeSet<Arc<str>> {
-        self.counted().census.facts.known(what, projects, self.sight)
+        self.counted().census.facts.known(what, projects, &self.visibility)
     }
 
-    /// When the newest document was begun. Costs nothing.
+    /// When the newest visible document was begun. Costs nothing.
     pub fn newest(&self) -> Option<Timestamp> {
-        self.counted().census.facts.newest()
+        self.counted().census.facts.newest(&self.visibility)
     }
 
-    /// How many documents projects have, seen or not, and in how many of them each term occurs: counted for each project
-    /// apart, so that what others say changes no answer about these. Costs nothing.
+    /// How many visible documents projects have, and in how many of them each term occurs. Costs nothing.
     pub fn frequencies(&self, projects: Projects<'_>, terms: impl IntoIterator<Item = TermId>) -> (u64, Vec<u64>) {
         let counted = self.counted();
-        let of_terms = terms.into_iter().map(|term| counted.census.frequency(projects, term)).collect();
-        (counted.census.coverage(projects, Visibility::Confidential).documents, of_terms)
+        let frequency = |term| counted.census.frequency(projects, &self.visibility, term);
+        let of_terms = terms.into_iter().map(frequency).collect();
+        (counted.census.coverage(projects, &self.visibility).documents, of_terms)
     }
 
     /// How the passages of documents stand to a query, of those that have vectors, in no particular order. Costs little.
     pub fn compare(&self, vector: &[f32], terms: &QueryTerms, documents: &[&str]) -> Vec<StoredPassage> {
         let counted = self.counted();
-        let seen = documents.iter().copied().filter(|id| counted.census.facts.shows(id, self.sight));
+        let seen = documents.iter().copied().filter(|id| counted.census.facts.shows(id, &self.visibility));
         counted.census.sketches.compare(vector, terms, &seen.collect::<Vec<_>>())
     }
 
-    /// Digest over the ids of all documents, their texts and states: the same for every index that says the same. Costs
-    /// nothing.
+    /// Digest over the ids of all visible documents, their texts and states: the same for every index that says the same.
+    /// Costs nothing.
     pub fn digest(&self) -> String {
-        self.counted().census.facts.digest(self.sight)
+        self.counted().census.facts.digest(&self.visibility)
     }
 
-    /// Every document and what it says, by id.
+    /// Every visible document and what it says, by id.
     pub fn imprints(&self) -> Vec<(String, Imprint)> {
-        self.counted().census.facts.imprints(self.sight)
+        self.counted().census.facts.imprints(&self.visibility)
     }
 
-    /// Documents, seen or not, whose current text has no vectors of the current model, in the order of their ids: at most
+    /// Documents, visible or not, whose current text has no vectors of the current model, in the order of their ids: at most
     /// `limit` of those after the id `after`, so that one that cannot be embedded does not stand in the way of the others.
     pub fn pending(&self, after: Option<&str>, limit: usize) -> Vec<PendingDocument> {
         self.counted().census.pending(after, limit)

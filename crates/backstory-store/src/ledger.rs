@@ -4,7 +4,6 @@ mod aliases;
 mod chats;
 mod check;
 mod commit;
-mod confidential;
 mod cursors;
 mod erase;
 mod error;
@@ -20,6 +19,7 @@ mod row;
 mod runs;
 mod schema;
 mod snapshots;
+mod visibility;
 mod written;
 
 use std::{
@@ -29,13 +29,12 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{alias::Aliases, sight::Visibility};
+use backstory_model::{alias::Aliases, visibility::Visibility};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode};
 
 pub use chats::{Chat, Message, NewMessage, Role};
-pub use confidential::Confidential;
 pub use erase::{Erased, REMOVED_ANSWER_TEXT};
 pub use error::LedgerError;
 pub use failures::{Source, SyncFailure};
@@ -47,6 +46,7 @@ pub use retired::Retired;
 pub use row::{Changes, Cursor, MAX_PAYLOAD, NewItem, Page, StoredItem};
 pub use runs::{Run, RunStatus};
 pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
+pub use visibility::ConfidentialCounts;
 pub use written::Written;
 
 use crate::{
@@ -59,8 +59,10 @@ const HEADER: u64 = 100;
 /// Statements that are kept prepared.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// The ledger. Cheap to clone. Every call blocks. A handle shows what its [sight](Ledger::seeing) allows; what it does not
-/// show is to it as if it were not there.
+/// The ledger. Cheap to clone. Every call blocks.
+///
+/// A handle shows what its [visibility](Ledger::with_visibility) allows, as if nothing else existed. Only the newest
+/// sequence number is that of the whole ledger.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     connection: Arc<Mutex<Connection>>,
@@ -68,7 +70,9 @@ pub struct Ledger {
     path: Option<PathBuf>,
     /// Those that the list gives, changed with it while the connection is held.
     aliases: Arc<RwLock<Arc<Aliases>>>,
-    sight: Visibility,
+    visibility: Visibility,
+    /// The projects that it shows, as a JSON array; `None` for all.
+    projects: Option<Arc<str>>,
 }
 
 impl Ledger {
@@ -142,7 +146,8 @@ impl Ledger {
         schema::migrate(&mut connection)?;
         lists::schema::prepare(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), path, aliases, sight: Visibility::Confidential })
+        let connection = Arc::new(Mutex::new(connection));
+        Ok(Self { connection, path, aliases, visibility: Visibility::everything(), projects: None })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {

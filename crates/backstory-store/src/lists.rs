@@ -5,7 +5,8 @@
 //! can be filtered by, in order, and `list_totals` how many rows there are under each. So a page or total of one filter
 //! costs the same however many rows there are. Both follow from the rows, and the rows from the items of the ledger.
 //!
-//! Readers take a visibility, and what is counted in a row is what everybody may see who may see the row.
+//! Rows follow from the items of their own project alone, and what is counted in a row is what everybody may see who may
+//! see the row. So readers of some projects, or without what is confidential, read the same rows as others.
 
 /// A condition that one of the names in a JSON array of the row is one of those that are bound, in any case.
 macro_rules! has_any {
@@ -64,7 +65,7 @@ mod tests;
 
 use std::{path::PathBuf, sync::Arc};
 
-use backstory_model::sight::Visibility;
+use backstory_model::visibility::Visibility;
 use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -79,7 +80,7 @@ pub(crate) use load::remove_leftover;
 pub use people::{PersonPage, PersonQuery, PersonRow};
 pub use refs::{RefKind, RefQuery, RefRow};
 pub use select::{Cursor, Direction, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
-pub use threads::{ClosingLink, ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
+pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
 use crate::{graph::Change, ledger::LedgerError};
 use columns::to_i64;
@@ -137,15 +138,11 @@ impl Lists {
         page: &PageRequest,
         visibility: &Visibility,
     ) -> Result<Page<ThreadRow>, LedgerError> {
-        let reader = Reader(visibility);
         self.page(
             page,
-            reader,
-            |_| Ok(query.selection(reader.shows_all_projects())),
-            |connection, project, iid| {
-                let row = ThreadRow::find(connection, query.kind.into(), project, iid)?;
-                Ok(row.map(|row| row.without_hidden_links(reader.shows_all_projects())))
-            },
+            Reader(visibility),
+            |_| Ok(query.selection()),
+            |connection, project, iid| ThreadRow::find(connection, query.kind.into(), project, iid),
         )
     }
 
@@ -155,9 +152,8 @@ impl Lists {
     /// # Errors
     /// The database cannot be read.
     pub fn count_threads(&self, query: &ThreadQuery, visibility: &Visibility) -> Result<u64, LedgerError> {
-        let reader = Reader(visibility);
-        let selection = query.selection(reader.shows_all_projects());
-        Ok(self.read(|connection| selection.total(connection, reader, u64::MAX))?.count)
+        let selection = query.selection();
+        Ok(self.read(|connection| selection.total(connection, Reader(visibility), u64::MAX))?.count)
     }
 
     /// A page of discussions.
@@ -183,7 +179,12 @@ impl Lists {
         page: &PageRequest,
         visibility: &Visibility,
     ) -> Result<Page<CommitRow>, LedgerError> {
-        self.page(page, Reader(visibility), |connection| query.selection(connection), CommitRow::find)
+        self.page(
+            page,
+            Reader(visibility),
+            |connection| query.selection(connection, Reader(visibility)),
+            CommitRow::find,
+        )
     }
 
     /// A page of files at the indexed heads.

@@ -190,9 +190,7 @@ pub(crate) fn run() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Some(message) = failure.message {
-                session.terminal.error(message);
-            }
+            failure.print(&session.terminal);
             ExitCode::from(failure.code)
         }
     }

@@ -276,7 +276,8 @@ impl Refusal {
             return Failure::new(ErrorKind::Internal, "an answer has neither data nor errors; please report this");
         };
         let kind = error.extensions[error_table::CODE].as_str().map_or(ErrorKind::Internal, error_table::kind);
-        Failure::new(kind, error.message)
+        let hint = error.extensions[error_table::HINT].as_str().map(str::to_owned);
+        Failure { hint, ..Failure::new(kind, error.message) }
     }
 }
 

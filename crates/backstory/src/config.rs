@@ -14,7 +14,7 @@ use std::{
 
 use backstory_engine::{
     embed, llm,
-    model::{digest::sha256_hex, role::Roles, sight::Visibility},
+    model::{digest::sha256_hex, role::Roles, visibility::Visibility},
     rerank,
     settings::{Forge, Repositories, Settings},
     sources::{forge, redact::Redactor},
@@ -62,7 +62,7 @@ pub(crate) struct Config {
 #[derive(Clone, Debug)]
 pub(crate) struct ServerToken {
     pub(crate) credential: Credential,
-    pub(crate) sight: Visibility,
+    pub(crate) visibility: Visibility,
 }
 
 /// A secret that an environment variable holds.
@@ -76,7 +76,7 @@ pub(crate) struct Credential {
 
 impl From<file::ServerToken> for ServerToken {
     fn from(token: file::ServerToken) -> Self {
-        Self { credential: Credential::of(Some(token.variable)), sight: token.sight }
+        Self { credential: Credential::of(Some(token.variable)), visibility: token.visibility }
     }
 }
 

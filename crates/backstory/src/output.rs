@@ -107,6 +107,11 @@ impl Terminal {
     pub(crate) fn error(&self, text: impl Display) {
         labeled("error", BAD, text);
     }
+
+    /// Tells what to do about an error.
+    pub(crate) fn hint(&self, text: impl Display) {
+        labeled("hint", STRONG, text);
+    }
 }
 
 /// Writes a line to standard error, above the bars that are drawn there. There is nowhere to report a failure to.

@@ -6,7 +6,7 @@ use std::{cell::RefCell, net::Ipv4Addr, rc::Rc, time::Duration};
 use backstory_engine::{
     Engine,
     error::{Error, ErrorKind, Result},
-    model::sight::Visibility,
+    model::visibility::Visibility,
 };
 use backstory_server::{Access, Limits, Token};
 use tokio::{sync::watch, task::JoinHandle};
@@ -62,11 +62,10 @@ async fn serve(
     let listener = backstory_server::listen((Ipv4Addr::LOCALHOST, 0).into()).map_err(failed)?;
     let url = format!("{SCHEME}{}", listener.local_addr().map_err(failed)?);
     let announced = directory.announce(Role::Command, command, &url, config);
-    let announcement =
-        announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.message.unwrap_or_default()))?;
+    let announcement = announced.map_err(|failure| Error::new(ErrorKind::Internal, failure.sentence()))?;
     let own = announcement.secret().clone();
     // Unlike a server that somebody started, it answers nobody without the secret.
-    let tokens = vec![Token { secret: own.clone(), sight: Visibility::Confidential }];
+    let tokens = vec![Token { secret: own.clone(), visibility: Visibility::everything() }];
     let access = Access { tokens, own, webhooks: false };
     let until_ended = async move {
         backstory_server::until(ended).await;

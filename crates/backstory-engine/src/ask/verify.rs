@@ -69,7 +69,7 @@ pub(crate) async fn verify_citations(resources: &Resources, citations: Vec<Citat
                 number: citation.number,
                 id: citation.id.clone(),
                 // A part of the store that cannot be read proves nothing.
-                problem: verify_citation(resources, citation).unwrap_or_else(|error| Some(error.message)),
+                problem: verify_citation(resources, citation).unwrap_or_else(|error| Some(error.to_string())),
             };
             Ok(citations.iter().map(check).collect())
         })

@@ -5,7 +5,6 @@ use backstory_model::{
     id::NodeId,
     message::{self, DesignNote as Reason},
     pack::{DesignNote, Provenance},
-    sight::Visibility,
 };
 
 use super::{
@@ -68,6 +67,7 @@ pub(super) fn model_notes(resources: &Resources, evidence: &Evidence) -> Result<
             threads.push(found);
         }
     }
+    let public = resources.with_visibility(resources.visibility().clone().without_confidential());
     let mut notes = Vec::new();
     for (at, found) in threads.into_iter().enumerate() {
         let Ok(NodeId::Thread(id)) = found.thread().parse() else { continue };
@@ -83,7 +83,7 @@ pub(super) fn model_notes(resources: &Resources, evidence: &Evidence) -> Result<
                 note: note.text,
                 author: None,
                 written_by: Some(written.model.name.clone()),
-                confidential: resources.seeing(Visibility::Open).ledger().hides(&id)?,
+                confidential: public.ledger().is_hidden(&id)?,
                 sources: Provenance { items: vec![id.to_string()], ..Provenance::default() },
             });
         }

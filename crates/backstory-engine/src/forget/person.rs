@@ -38,10 +38,8 @@ pub(super) async fn check_person(resources: &Resources, called: &str) -> Result<
     if listed && (is_username(called) || is_address(called)) {
         return Ok(PersonNames { id: called.to_owned(), ..PersonNames::default() });
     }
-    let message = format!(
-        "nobody is known as @{called}; write the user name that the forge has, or the address that commits have"
-    );
-    Err(Error::new(ErrorKind::NotFound, message))
+    Err(Error::new(ErrorKind::NotFound, format!("nobody is known as @{called}"))
+        .with_hint("write the user name that the forge has, or the address that commits have"))
 }
 
 pub(super) async fn forget_person(

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use backstory_model::{
     entity::{Item, ItemKind},
     id::{NodeId, is_address, is_username},
+    visibility::Visibility,
 };
 use backstory_store::{
     ledger::{StoredItem, Subject},
@@ -67,10 +68,13 @@ pub(super) fn parse(reference: &str) -> Result<Target> {
         Ok(NodeId::Project(project)) => Ok(Target::Kept(Subject::Project(project))),
         Ok(NodeId::Person(name)) if is_username(&name) || is_address(&name) => Ok(Target::Person(name)),
         _ => Err(Error::invalid(format!(
-            "'{}' cannot be forgotten; write an issue or merge request as group/project#12 or group/project!7, a \
-             project as group/project, or a person as @user or @user@example.com",
+            "'{}' cannot be forgotten",
             reference.chars().take(80).collect::<String>()
-        ))),
+        ))
+        .with_hint(
+            "write an issue or merge request as group/project#12 or group/project!7, a project as group/project, or a \
+             person as @user or @user@example.com",
+        )),
     }
 }
 
@@ -94,15 +98,17 @@ pub(super) fn texts_of(resources: &Resources, subject: &Subject) -> Result<TextP
     Ok(TextProbes {
         pieces: spread(only_here.map(|(_, piece)| piece).collect(), PIECES),
         shared: found.items.into_iter().take(NAMED).collect(),
-        people: people_referenced_only_by(resources, |item| is_of(item, subject))?,
+        people: people_referenced_only_by(resources, subject.project(), |item| is_of(item, subject))?,
     })
 }
 
-/// Keys of the profiles of those whom some items name and no others do.
+/// Keys of a project's profiles of those whom some of its items name and no others do.
 pub(crate) fn people_referenced_only_by(
     resources: &Resources,
+    project: &str,
     is_gone: impl Fn(&StoredItem) -> bool,
 ) -> Result<Vec<String>> {
+    let resources = &resources.with_visibility(Visibility::of_projects([project]).with_confidential());
     let mut people: BTreeMap<String, String> = BTreeMap::new();
     for item in resources.ledger().items_of_kind(ItemKind::Person)? {
         if let Ok(Item::Person(person)) = parse_item(resources, &item) {

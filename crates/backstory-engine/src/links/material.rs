@@ -70,9 +70,11 @@ struct MergeRequestCommits {
     carrier: HashMap<Sha, usize>,
 }
 
-/// Reads what links of a project are found from; without issues there is nothing to find.
+/// Reads what links of a project are found from, which is nothing of other projects; without issues there is nothing to
+/// find.
 pub(super) async fn load_link_inputs(resources: &Resources, graph: &Graph, project: &str) -> Result<LinkInputs> {
-    let (graph, project) = (graph.clone(), project.to_owned());
+    let resources = &resources.with_visibility(resources.visibility().within_project(project));
+    let (graph, project) = (graph.with_visibility(resources.visibility().clone()), project.to_owned());
     let mut material = resources.blocking(move |resources| link_texts(resources, &graph, &project)).await?;
     let own = material.issues.iter().map(|issue| issue.id.to_string());
     let ids: Vec<String> = own.chain(material.changes.iter().map(|change| change.id.to_string())).collect();
@@ -247,11 +249,12 @@ fn stated_pairs(
             if !is_change(&change) || issue.kind != ThreadKind::Issue {
                 continue;
             }
-            // A number that is only mentioned may be that of something else.
-            if !own.contains(&issue) && (issue.project == project || !graph.exists(&issue.clone().into())?) {
+            // A number that is only mentioned may be that of something else. Nobody looks whether another project has it.
+            let is_closing = matches!(edge, Edge::Closes | Edge::Fixes);
+            if !own.contains(&issue) && (issue.project == project || !is_closing) {
                 continue;
             }
-            if matches!(edge, Edge::Closes | Edge::Fixes) {
+            if is_closing {
                 stated.closes.entry(change.clone()).or_default().insert(issue.clone());
             }
             stated.linked.entry(change).or_default().insert(issue);

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-/// Why a model gave no answer, and what to do about it.
-#[derive(Clone, Debug, thiserror::Error)]
+/// Why a model gave no answer, and what to do about it. Displayed, it is both in one sentence.
+#[derive(Clone, Debug)]
 pub enum ProviderError {
     /// The settings contradict themselves or ask for what does not exist.
-    #[error("{setting} {problem}")]
     Configuration {
         /// Name of the setting in the configuration file.
         setting: String,
@@ -14,7 +13,6 @@ pub enum ProviderError {
         problem: String,
     },
     /// The provider does not answer, or says that it cannot answer now.
-    #[error("{provider} is unavailable: {reason}; {remedy}")]
     Unavailable {
         /// Who, and where.
         provider: String,
@@ -24,7 +22,6 @@ pub enum ProviderError {
         remedy: String,
     },
     /// The provider answers that it will not do this: no such model, wrong key, text it does not take.
-    #[error("{provider} refuses to {task} (HTTP {status}): {reason}; {remedy}")]
     Rejected {
         /// Who, and where.
         provider: String,
@@ -38,7 +35,6 @@ pub enum ProviderError {
         remedy: String,
     },
     /// The provider's answer is not what its interface promises.
-    #[error("{provider} gave an answer that cannot be used: {reason}; {remedy}")]
     Malformed {
         /// Who, and where.
         provider: String,
@@ -48,10 +44,6 @@ pub enum ProviderError {
         remedy: String,
     },
     /// The model's vectors have another length than they should have.
-    #[error(
-        "{model} gives vectors of {got} dimensions, but {expected} were expected; set embedding.dimension = {got}, or \
-         use another model"
-    )]
     WrongDimension {
         /// Name of the model.
         model: String,
@@ -61,22 +53,62 @@ pub enum ProviderError {
         got: usize,
     },
     /// The bundled model failed, which no input should make it do.
-    #[error("the bundled embedding model failed: {reason}; please report this")]
     Bundled {
         /// What happened.
         reason: String,
     },
     /// The tokens of the day are used up.
-    #[error(
-        "the language model's {limit} tokens of this day are used up; raise llm.daily_tokens, or wait for midnight UTC"
-    )]
     Budget {
         /// How many there are.
         limit: u64,
     },
 }
 
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem())?;
+        match self.remedy() {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ProviderError {}
+
 impl ProviderError {
+    /// What is wrong.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Configuration { setting, problem } => format!("{setting} {problem}"),
+            Self::Unavailable { provider, reason, .. } => format!("{provider} is unavailable: {reason}"),
+            Self::Rejected { provider, task, status, reason, .. } => {
+                format!("{provider} refuses to {task} (HTTP {status}): {reason}")
+            }
+            Self::Malformed { provider, reason, .. } => {
+                format!("{provider} gave an answer that cannot be used: {reason}")
+            }
+            Self::WrongDimension { model, expected, got } => {
+                format!("{model} gives vectors of {got} dimensions, but {expected} were expected")
+            }
+            Self::Bundled { reason } => format!("the bundled embedding model failed: {reason}"),
+            Self::Budget { limit } => format!("the language model's {limit} tokens of this day are used up"),
+        }
+    }
+
+    /// What to do about it, where the problem does not say it.
+    pub(crate) fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Configuration { .. } => None,
+            Self::Unavailable { remedy, .. } | Self::Rejected { remedy, .. } | Self::Malformed { remedy, .. } => {
+                Some(remedy.clone())
+            }
+            Self::WrongDimension { got, .. } => Some(format!("set embedding.dimension = {got}, or use another model")),
+            Self::Bundled { .. } => Some("please report this".to_owned()),
+            Self::Budget { .. } => Some("raise llm.daily_tokens, or wait for midnight UTC".to_owned()),
+        }
+    }
+
     /// Whether the configuration or the credentials must change before another attempt can succeed.
     pub fn is_configuration(&self) -> bool {
         matches!(self, Self::Configuration { .. } | Self::Rejected { .. } | Self::WrongDimension { .. })

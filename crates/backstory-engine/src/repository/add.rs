@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     RepositoryStatus, clone_path, close_clone, evict_repository_record, find_git, lock_repositories,
-    people::{delete_orphan_identities, link_people},
+    people::{link_people, rebuild_identities},
     recognize::find_project_of_clone,
     repository_status,
 };
@@ -99,10 +99,8 @@ pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -
             let project = match request.name {
                 Some(name) if is_project_path(&name) => name,
                 Some(name) => {
-                    return Err(Error::invalid(format!(
-                        "'{}' is no path of a project; write group/project or a single name",
-                        echo(&name)
-                    )));
+                    return Err(Error::invalid(format!("'{}' is no path of a project", echo(&name)))
+                        .with_hint("write group/project or a single name"));
                 }
                 None => match (told(), &checked) {
                     (Some(told), _) => told,
@@ -112,10 +110,8 @@ pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -
                 },
             };
             if resources.ledger().is_forgotten(&Subject::Project(project.clone()))? {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!("{project} was forgotten; 'backstory forget --undo {project}' lets it be read again"),
-                ));
+                return Err(Error::new(ErrorKind::Conflict, format!("{project} was forgotten"))
+                    .with_hint(format!("'backstory forget --undo {project}' lets it be read again")));
             }
             let forge = forge_to_read(resources, &project, &checked, origin.as_deref(), request.forge)?;
             let entry = match resources.ledger().repository(&project)? {
@@ -126,12 +122,12 @@ pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -
                 Some(known) => {
                     return Err(Error::new(
                         ErrorKind::Conflict,
-                        format!(
-                            "{project} is already the repository at {}; add this one as another project with \
-                         'backstory add --name NAME', or remove that one with 'backstory remove {project}'",
-                            known.address
-                        ),
-                    ));
+                        format!("{project} is already the repository at {}", known.address),
+                    )
+                    .with_hint(format!(
+                        "add this one as another project with 'backstory add --name NAME', or remove that one with \
+                         'backstory remove {project}'"
+                    )));
                 }
                 None => RepositoryEntry {
                     project,
@@ -171,7 +167,9 @@ pub(crate) async fn remove_repository(resources: &Resources, project: &str) -> R
         task.kind == crate::task::TaskKind::Sync && task.status == crate::task::TaskStatus::Running
     };
     if resources.tasks().list().iter().any(busy) {
-        return Err(Error::new(ErrorKind::Conflict, "a sync is at work; wait for it, then remove the repository"));
+        return Err(
+            Error::new(ErrorKind::Conflict, "a sync is at work").with_hint("wait for it, then remove the repository")
+        );
     }
     let gone = resources
         .blocking(move |resources| {
@@ -182,7 +180,7 @@ pub(crate) async fn remove_repository(resources: &Resources, project: &str) -> R
             }
             let gone = resources.ledger().remove_repository(&project, Timestamp::now())?;
             drop_clone(resources, &project)?;
-            delete_orphan_identities(resources)?;
+            rebuild_identities(resources)?;
             Ok(gone)
         })
         .await?;
@@ -241,7 +239,7 @@ pub(crate) fn unknown_repository(resources: &Resources, project: &str) -> Error 
     let known: Vec<String> =
         resources.ledger().repositories().unwrap_or_default().into_iter().map(|of| of.project).collect();
     let known = if known.is_empty() { "there is none yet".to_owned() } else { format!("known: {}", known.join(", ")) };
-    Error::new(ErrorKind::NotFound, format!("there is no repository {}; {known}", echo(project)))
+    Error::new(ErrorKind::NotFound, format!("there is no repository {}", echo(project))).with_hint(known)
 }
 
 /// The forge to read beside a repository: the one that was asked for, or that its address is of.
@@ -259,10 +257,10 @@ fn forge_to_read(
     let Some((origin, (host, path))) = place else {
         return match asked {
             None => Ok(None),
-            Some(forge) => Err(Error::invalid(format!(
-                "{project} has no address that tells where its {} is; add it by its address there",
-                forge.as_str()
-            ))),
+            Some(forge) => {
+                let message = format!("{project} has no address that tells where its {} is", forge.as_str());
+                Err(Error::invalid(message).with_hint("add it by its address there"))
+            }
         };
     };
     // An ssh address has no port, or another one.
@@ -286,9 +284,10 @@ fn forge_to_read(
     if path != project {
         return match asked {
             None => Ok(None),
-            Some(_) => Err(Error::invalid(format!(
-                "the forge calls it {path}, so it cannot be read as {project}; leave --name out"
-            ))),
+            Some(_) => {
+                let message = format!("the forge calls it {path}, so it cannot be read as {project}");
+                Err(Error::invalid(message).with_hint("leave --name out"))
+            }
         };
     }
     if let Some(forge) = configured.filter(|forge| forge.kind == kind) {
@@ -301,10 +300,11 @@ fn forge_to_read(
     };
     let url = base_url.parse().map_err(|error| {
         Error::invalid(format!(
-            "{project} has an origin that tells no address of a {}, '{}': {error}; add it by its address there",
+            "{project} has an origin that tells no address of a {}, '{}': {error}",
             kind.as_str(),
             echo(&base_url)
         ))
+        .with_hint("add it by its address there")
     })?;
     network_for_added_forges(resources).check(&url)?;
     Ok(Some(ForgeAddress { kind, base_url }))

@@ -1,7 +1,7 @@
-//! The authors of commits: joins their addresses with each other and with the users of the forges. People of a forge
-//! are in `store::ledger`.
+//! The authors of commits: joins their addresses with each other and with the users of the forges, in each project by what
+//! that project knows. People of a forge are in `store::ledger`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use backstory_model::{
     alias::{PersonNames, alias_email},
@@ -9,14 +9,19 @@ use backstory_model::{
     filter::is_same_name,
     people::{ForgeUser, Identity, Mailmap, is_shared, merge},
     repository::{CommitIdentity, identity_key},
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page};
+use backstory_store::ledger::{NewItem, Page, StoredItem};
 use jiff::Timestamp;
 
 use super::{commit_record, lock_repositories, open_objects, repository_record};
-use crate::{error::Result, quarantine::parse_if_readable, resources::Resources};
+use crate::{
+    error::Result,
+    forget::subject::{each_stored, each_string, json_of},
+    quarantine::parse_if_readable,
+    resources::Resources,
+};
 
 /// What notes in the ledger that there may be names that no commit has.
 const LEFT: &str = "left identities";
@@ -25,8 +30,8 @@ const SHORTEST: usize = 3;
 /// What the keys of people without an address end in.
 const NO_ADDRESS: &str = "@unknown";
 
-/// Stores the names and addresses that commits have, besides those that are known.
-pub(super) fn add_identities(resources: &Resources, found: BTreeSet<(String, String)>) -> Result<()> {
+/// Stores the names and addresses that commits of a project have, besides those that are known.
+pub(super) fn add_identities(resources: &Resources, project: &str, found: BTreeSet<(String, String)>) -> Result<()> {
     let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let aliases = resources.ledger().aliases();
     for (name, email) in found {
@@ -38,12 +43,12 @@ pub(super) fn add_identities(resources: &Resources, found: BTreeSet<(String, Str
     }
     let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
     for (key, mut names) in names {
-        let known = load_identity(resources, &key)?;
+        let known = resources.ledger().item(project, ItemKind::Identity, &key)?.as_ref().and_then(identity);
         if let Some(known) = &known {
             names.extend(known.names.iter().cloned());
         }
         let known = known.unwrap_or(CommitIdentity { key, names: vec![], same_as: None, because: None });
-        page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
+        page.items.push(item(project, &CommitIdentity { names: names.into_iter().collect(), ..known }));
     }
     resources.ledger().commit(&page)?;
     Ok(())
@@ -60,31 +65,37 @@ pub(crate) fn delete_noted_identities(resources: &Resources) -> Result<()> {
         return Ok(());
     }
     let _nobody_reads = lock_repositories(resources);
-    delete_orphan_identities(resources)?;
+    rebuild_identities(resources)?;
     Ok(resources.ledger().put_aggregate("", LEFT, b"false")?)
 }
 
-/// Forgets the names and addresses that no commit has any more, once a repository is gone.
-pub(crate) fn delete_orphan_identities(resources: &Resources) -> Result<()> {
-    let mut left: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+/// Stores the names and addresses that the commits of each project have, and deletes all others.
+pub(crate) fn rebuild_identities(resources: &Resources) -> Result<()> {
+    let mut left: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for entry in resources.ledger().repositories()? {
         for key in resources.ledger().keys(&entry.project, ItemKind::Commit)? {
             let Some(record) = commit_record(resources, &entry.project, &key)? else { continue };
             for of in [record.commit.author, record.commit.committer] {
-                left.entry(identity_key(&of.name, &of.email)).or_default().insert(of.name);
+                let key = (entry.project.clone(), identity_key(&of.name, &of.email));
+                left.entry(key).or_default().insert(of.name);
             }
         }
     }
     let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
     let mut gone = Vec::new();
     for stored in resources.ledger().items_of_kind(ItemKind::Identity)? {
-        let known = stored.payload.as_deref().and_then(|json| serde_json::from_slice::<CommitIdentity>(json).ok());
-        match (left.remove(&stored.key), known) {
+        let known = identity(&stored);
+        let place = (stored.project, stored.key);
+        match (left.remove(&place), known) {
             (Some(names), Some(known)) => {
-                page.items.push(item(&CommitIdentity { names: names.into_iter().collect(), ..known }));
+                page.items.push(item(&place.0, &CommitIdentity { names: names.into_iter().collect(), ..known }));
             }
-            _ => gone.push((String::new(), ItemKind::Identity, stored.key)),
+            _ => gone.push((place.0, ItemKind::Identity, place.1)),
         }
+    }
+    for ((project, key), names) in left {
+        let new = CommitIdentity { key, names: names.into_iter().collect(), same_as: None, because: None };
+        page.items.push(item(&project, &new));
     }
     resources.ledger().commit(&page)?;
     resources.ledger().bury(&gone, Timestamp::now())?;
@@ -94,9 +105,7 @@ pub(crate) fn delete_orphan_identities(resources: &Resources) -> Result<()> {
 /// What a person is called at the forge and by commits and mailmaps, as far as nobody else is called so; `None` if
 /// nobody is known by that user name or address.
 pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<PersonNames>> {
-    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
-    let known: Vec<CommitIdentity> =
-        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+    let known = all_identities(resources)?;
     let of_address = known.iter().find(|of| of.key.eq_ignore_ascii_case(person));
     let id = of_address.map_or(person, |of| of.same_as.as_deref().unwrap_or(&of.key));
     // Also those whom only something confidential names.
@@ -106,8 +115,11 @@ pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<Per
         return Ok(None);
     }
     let id = user.map_or(id, |user| &user.username);
-    let is_theirs = |of: &CommitIdentity| of.key == id || of.same_as.as_deref() == Some(id);
-    let (theirs, others): (Vec<&CommitIdentity>, Vec<&CommitIdentity>) = known.iter().partition(|of| is_theirs(of));
+    // One project may say of an address who that is, and another not.
+    let is_them = |of: &&CommitIdentity| of.key == id || of.same_as.as_deref() == Some(id);
+    let theirs: BTreeSet<&str> = known.iter().filter(is_them).map(|of| of.key.as_str()).collect();
+    let (theirs, others): (Vec<&CommitIdentity>, Vec<&CommitIdentity>) =
+        known.iter().partition(|of| theirs.contains(of.key.as_str()));
     let addresses: BTreeSet<String> = theirs.iter().map(|of| of.key.clone()).collect();
     let mailmap = load_mailmap(resources)?;
     // An address may lead to another, and that to a third.
@@ -131,9 +143,7 @@ pub(crate) fn names_of(resources: &Resources, person: &str) -> Result<Option<Per
 /// All by which documents name an author who is called so, by a user name, an address or a name in whatever case:
 /// user names, and the addresses of commits.
 pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSet<String>> {
-    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
-    let known: Vec<CommitIdentity> =
-        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
+    let known = all_identities(resources)?;
     let is_called = |name: &str| is_same_name(name, called);
     let users = forge_users(resources)?;
     let users = users.into_iter().filter(|user| is_called(&user.username) || is_called(&user.name));
@@ -150,10 +160,13 @@ pub(crate) fn author_keys(resources: &Resources, called: &str) -> Result<BTreeSe
     Ok(keys)
 }
 
-/// A person as commits know them.
-pub(crate) fn load_identity(resources: &Resources, key: &str) -> Result<Option<CommitIdentity>> {
-    let item = resources.ledger().item("", ItemKind::Identity, key)?;
-    Ok(item.and_then(|item| serde_json::from_slice(&item.payload?).ok()))
+/// What each visible project knows of those who made commits.
+fn all_identities(resources: &Resources) -> Result<Vec<CommitIdentity>> {
+    Ok(resources.ledger().items_of_kind(ItemKind::Identity)?.iter().filter_map(identity).collect())
+}
+
+fn identity(stored: &StoredItem) -> Option<CommitIdentity> {
+    serde_json::from_slice(stored.payload.as_deref()?).ok()
 }
 
 /// Says of every name and address who it is, as far as can be told.
@@ -162,16 +175,23 @@ pub(crate) async fn link_people(resources: &Resources) -> Result<()> {
 }
 
 fn link_people_now(resources: &Resources) -> Result<()> {
-    let stored = resources.ledger().items_of_kind(ItemKind::Identity)?;
-    if stored.is_empty() {
+    for entry in resources.ledger().repositories()? {
+        link_people_of(resources, &entry.project)?;
+    }
+    Ok(())
+}
+
+/// Says who it is by what the project knows alone: whoever may see it sees no more of others.
+fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
+    // Whom nothing public mentions is linked with nothing that all may see.
+    let own = resources.with_visibility(Visibility::of_projects([project]));
+    let known = all_identities(&own)?;
+    if known.is_empty() {
         return Ok(());
     }
-    let known: Vec<CommitIdentity> =
-        stored.iter().filter_map(|item| serde_json::from_slice(item.payload.as_deref()?).ok()).collect();
-    // Whom nothing open names is linked with nothing that all may see.
-    let users = forge_users(&resources.seeing(Visibility::Open))?;
+    let users = forge_users(&own)?;
     let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
-    let people = merge(&users, &identities, &load_mailmap(resources)?);
+    let people = merge(&users, &identities, &load_mailmap(&own)?);
     // The smallest key of each person stands for all, unless they have an account.
     let mut smallest: BTreeMap<&str, &str> = BTreeMap::new();
     for of in &known {
@@ -187,13 +207,13 @@ fn link_people_now(resources: &Resources) -> Result<()> {
             None => smallest.get(person.id.as_str()).filter(|key| **key != of.key).map(|key| (*key).to_owned()),
         });
         let because = person.filter(|_| same_as.is_some()).and_then(|person| person.weakest);
-        page.items.push(item(&CommitIdentity { same_as, because, ..of.clone() }));
+        page.items.push(item(project, &CommitIdentity { same_as, because, ..of.clone() }));
     }
     resources.ledger().commit(&page)?;
     Ok(())
 }
 
-/// The users of the forges who are seen.
+/// The users of the forges who are visible, some of them once for each project.
 fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
     let mut users = Vec::new();
     for item in resources.ledger().items_of_kind(ItemKind::Person)? {
@@ -205,7 +225,7 @@ fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
     Ok(users)
 }
 
-/// The mailmaps of all repositories in one, in the order of their projects.
+/// The mailmaps of all visible repositories in one, in the order of their projects.
 fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
     let mut text = String::new();
     for entry in resources.ledger().repositories()? {
@@ -219,14 +239,65 @@ fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
     Ok(Mailmap::parse(&text))
 }
 
+/// Gives each project that mentions people profiles of its own, where a ledger keeps them for all projects together, and
+/// likewise each repository the authors of its commits.
+pub(crate) fn move_people_to_projects(resources: &Resources) -> Result<()> {
+    let mut gone = Vec::new();
+    let mut profiles: HashMap<String, StoredItem> = HashMap::new();
+    for kind in [ItemKind::Person, ItemKind::Identity] {
+        for stored in resources.ledger().items_of_kind(kind)?.into_iter().filter(|stored| stored.project.is_empty()) {
+            gone.push((String::new(), kind, stored.key.clone()));
+            let json = json_of(&stored).unwrap_or_default();
+            let username = ["username", "login"].into_iter().find_map(|name| json[name].as_str());
+            if let Some(username) = username.filter(|_| kind == ItemKind::Person) {
+                profiles.insert(username.to_owned(), stored);
+            }
+        }
+    }
+    if gone.is_empty() {
+        return Ok(());
+    }
+    // Whether each project mentions each person in public.
+    let mut mentions: BTreeMap<(String, String), bool> = BTreeMap::new();
+    each_stored(resources, |item| {
+        if matches!(item.kind, ItemKind::Issue | ItemKind::MergeRequest | ItemKind::Discussion) {
+            each_string(&json_of(item).unwrap_or_default(), &mut |text| {
+                if profiles.contains_key(text) {
+                    *mentions.entry((item.project.clone(), text.to_owned())).or_default() |= !item.confidential;
+                }
+            });
+        }
+    })?;
+    let mut page = Page { fetched_at: Timestamp::now(), ..Page::default() };
+    for ((project, username), is_public) in mentions {
+        let profile = &profiles[&username];
+        page.items.push(NewItem {
+            project,
+            kind: ItemKind::Person,
+            key: profile.key.clone(),
+            thread: None,
+            updated_at: profile.updated_at,
+            secrets: BTreeMap::new(),
+            confidential: !is_public,
+            payload: profile.payload.clone().unwrap_or_default(),
+        });
+    }
+    resources.ledger().commit(&page)?;
+    rebuild_identities(resources)?;
+    link_people_now(resources)?;
+    // Last, so that it is done again if it was cut off.
+    resources.ledger().bury(&gone, Timestamp::now())?;
+    Ok(())
+}
+
 fn identities_of(of: &CommitIdentity) -> Vec<Identity> {
     let email = if of.key.ends_with(NO_ADDRESS) { "" } else { of.key.as_str() };
     of.names.iter().map(|name| Identity { name: name.clone(), email: email.to_owned() }).collect()
 }
 
-fn item(identity: &CommitIdentity) -> NewItem {
+fn item(project: &str, identity: &CommitIdentity) -> NewItem {
     NewItem {
-        project: String::new(),
+        project: project.to_owned(),
         kind: ItemKind::Identity,
         key: identity.key.clone(),
         thread: None,

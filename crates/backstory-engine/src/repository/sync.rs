@@ -292,7 +292,8 @@ impl Work<'_> {
         let mut every = || load_summaries(resources, project, &graph.order, &mut HashMap::new());
         self.names(&names, &counted, &mut every)?;
         self.left_out_of_commits(&counted, &mut every)?;
-        add_identities(self.resources, pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect())?;
+        let people = pending.iter().flat_map(|summary| summary.people.iter().cloned()).collect();
+        add_identities(self.resources, self.project, people)?;
         if let Some(head) = tips.get(default) {
             let times = changed_at(self.resources, self.project, &counted, &mut every)?;
             let touched = pending.iter().flat_map(|summary| &summary.touched).collect();

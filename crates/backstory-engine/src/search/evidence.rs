@@ -132,10 +132,7 @@ impl NearnessRange {
             return Self::default();
         }
         let similarities = || passages.iter().map(|passage| passage.similarity);
-        Self {
-            mean: similarities().sum::<f32>() / passages.len() as f32,
-            largest: similarities().fold(0.0, f32::max),
-        }
+        Self { mean: similarities().sum::<f32>() / passages.len() as f32, largest: similarities().fold(0.0, f32::max) }
     }
 
     fn estimate(self, coverage: f32) -> f32 {

@@ -70,10 +70,10 @@ impl<'a> BatchBuilder<'a> {
             return false;
         }
         self.page.items.push(NewItem {
-            project: if kind == ItemKind::Person { String::new() } else { self.origin.project.clone() },
+            project: self.origin.project.clone(),
             kind,
             key,
-            // People came with it, but do not belong to it.
+            // People came with it, but do not belong to it alone.
             thread: thread.filter(|_| kind != ItemKind::Person).map(str::to_owned),
             updated_at,
             secrets: found.iter().map(|(rule, count)| (rule.to_owned(), count)).collect(),

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind, sight::Visibility};
+use backstory_model::{alias::Aliases, entity::ItemKind, id::ThreadKind};
 use backstory_sources::forge::{
     self, Client, Details, ForgeError, List, Listed, MAX_CONCURRENT_THREAD, MAX_LIST, PageStart, Payload,
     ThreadListing, ThreadsPage, Unreadable,
@@ -132,7 +132,7 @@ impl<'a> ProjectSync<'a> {
         let committed = self.committed().await;
         read.and(committed)?;
         if lists == all {
-            self.note_sight().await?;
+            self.record_confidential_sync().await?;
         }
         if scope != Scope::New {
             self.resources.with_ledger(|ledger| ledger.tombstone_unreferenced_people(Timestamp::now())).await?;
@@ -441,7 +441,7 @@ impl<'a> ProjectSync<'a> {
         }
         for details in &step.details {
             self.report.refetched += details.conversations();
-            if self.forge.sight() == Visibility::Open {
+            if !self.forge.reads_confidential() {
                 self.report.confidential += details.internal_notes;
             }
         }

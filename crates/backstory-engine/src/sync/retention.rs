@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 use backstory_model::{
     entity::{Item, ItemKind, State},
     id::{ThreadId, ThreadKind},
-    sight::Visibility,
+    visibility::Visibility,
 };
 use backstory_sources::forge::{Client, ThreadListing};
 use backstory_store::ledger::{Retired, StoredItem};
@@ -228,15 +228,15 @@ fn remove_threads(resources: &Resources, project: &str, threads: &[String], no_r
         gone.extend(items.map(|item| (item.project, item.kind, item.key)));
     }
     let leaving: HashSet<&str> = threads.iter().map(String::as_str).collect();
-    let people = people_referenced_only_by(resources, |item| {
-        item.project == project && item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
+    let people = people_referenced_only_by(resources, project, |item| {
+        item.thread.as_deref().is_some_and(|thread| leaving.contains(thread))
     })?;
-    let open = resources.seeing(Visibility::Open);
-    let is_open = |id: &ThreadId| open.ledger().hides(id).is_ok_and(|hidden| !hidden);
+    let public = resources.with_visibility(Visibility::public());
+    let is_public = |id: &ThreadId| public.ledger().is_hidden(id).is_ok_and(|hidden| !hidden);
     let ids = threads.iter().filter_map(|key| number(key));
-    let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_open);
+    let ids = ids.map(|(kind, iid)| ThreadId { project: project.to_owned(), kind, iid }).filter(is_public);
     let names: Vec<String> = ids.take(NAMED).map(|id| id.to_string()).collect();
     let counts = json!({ "items": gone.len(), "people": people.len(), "threads": threads.len(), "names": names });
-    gone.extend(people.into_iter().map(|key| (String::new(), ItemKind::Person, key)));
+    gone.extend(people.into_iter().map(|key| (project.to_owned(), ItemKind::Person, key)));
     Ok(resources.ledger().retire(project, &gone, no_room, &counts, Timestamp::now())?)
 }

@@ -315,9 +315,8 @@ pub(super) fn trace_node(resources: &Resources, id: &NodeId) -> Result<Trace> {
         NodeId::Thread(thread) => trace_thread(resources, thread, &mut trace)?,
         NodeId::Discussion { thread, .. } | NodeId::Note { thread, .. } => trace_thread(resources, thread, &mut trace)?,
         other => {
-            return Err(Error::invalid(format!(
-                "{other} has no reasons behind it; ask about code, a commit, a merge request or an issue"
-            )));
+            return Err(Error::invalid(format!("{other} has no reasons behind it"))
+                .with_hint("ask about code, a commit, a merge request or an issue"));
         }
     }
     Ok(trace)

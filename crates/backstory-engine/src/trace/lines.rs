@@ -213,7 +213,9 @@ fn checked(path: &str, lines: Option<(u32, u32)>, count: u32) -> Result<(u32, u3
         return Err(Error::invalid(format!("{path} has {count} {lines}; there is no line {line}")));
     }
     if last - first >= MAX_LINES {
-        return Err(Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines; ask about fewer")));
+        return Err(
+            Error::invalid(format!("{first}-{last} are more than {MAX_LINES} lines")).with_hint("ask about fewer")
+        );
     }
     Ok((first, last))
 }

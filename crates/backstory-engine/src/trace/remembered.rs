@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use backstory_model::{entity::Discussion, id::ThreadId, sight::Visibility};
+use backstory_model::{entity::Discussion, id::ThreadId, visibility::Visibility};
 
 use crate::{error::Result, read::parse_discussions, resources::Resources};
 
@@ -55,7 +55,7 @@ pub(crate) fn clear_discussion_cache(resources: &Resources) {
 pub(crate) fn discussions_of(resources: &Resources, id: &ThreadId) -> Result<Arc<Vec<Discussion>>> {
     let remembered = || resources.shared.remembered.lock();
     let seq = resources.ledger().last_seq()?;
-    let seen = (id.clone(), resources.sight());
+    let seen = (id.clone(), resources.visibility().clone());
     if let Some(known) = remembered().get(seq, &seen) {
         return Ok(known);
     }

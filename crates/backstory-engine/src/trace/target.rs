@@ -89,27 +89,21 @@ pub(crate) fn resolve_place(resources: &Resources, project: Option<&str>, rev: O
             match (all.pop(), all.len()) {
                 (Some(only), 0) => only,
                 (None, _) => {
-                    return Err(Error::new(
-                        ErrorKind::NotFound,
-                        "no repository is indexed; add one with 'backstory add PATH'",
-                    ));
+                    return Err(Error::new(ErrorKind::NotFound, "no repository is indexed")
+                        .with_hint("add one with 'backstory add PATH'"));
                 }
                 (Some(last), _) => {
                     all.push(last);
                     let names: Vec<&str> = all.iter().map(|entry| entry.project.as_str()).collect();
-                    return Err(Error::invalid(format!(
-                        "several repositories are indexed; say which one: {}",
-                        names.join(", ")
-                    )));
+                    return Err(Error::invalid("several repositories are indexed")
+                        .with_hint(format!("say which one: {}", names.join(", "))));
                 }
             }
         }
     };
     let not_yet = || {
-        Error::new(
-            ErrorKind::NotFound,
-            format!("{} is not indexed yet; run 'backstory sync' and ask again", entry.project),
-        )
+        Error::new(ErrorKind::NotFound, format!("{} is not indexed yet", entry.project))
+            .with_hint("run 'backstory sync' and ask again")
     };
     let repository = repository_record(resources, &entry.project)?.ok_or_else(not_yet)?;
     let default = repository.default_branch.as_ref().map(|name| name.as_str().to_owned());
@@ -137,14 +131,8 @@ fn resolve_revision(
         return Ok((*tip, Some(rev.to_owned())));
     }
     let unknown = || {
-        Error::new(
-            ErrorKind::NotFound,
-            format!(
-                "'{}' is no branch, tag or commit of {}; check it, or run 'backstory sync'",
-                echo(rev),
-                entry.project
-            ),
-        )
+        let message = format!("'{}' is no branch, tag or commit of {}", echo(rev), entry.project);
+        Error::new(ErrorKind::NotFound, message).with_hint("check it, or run 'backstory sync'")
     };
     if let Some(sha) = Sha::from_hex(rev.to_ascii_lowercase().as_bytes()) {
         let is_commit = objects.kind(sha)? == Some(ObjectKind::Commit);
@@ -168,10 +156,8 @@ fn resolve_revision(
 pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Result<Arc<Lineage>> {
     let project = place.project();
     if resources.redact_name(path) != path {
-        return Err(Error::invalid(format!(
-            "{path} is left out, as its path holds what looks like a secret; rename it, or allow that text under \
-             [redact]"
-        )));
+        return Err(Error::invalid(format!("{path} is left out, as its path holds what looks like a secret"))
+            .with_hint("rename it, or allow that text under [redact]"));
     }
     if let Some(branch) = &place.branch {
         match resources.ledger().lineage(project, branch, path)? {
@@ -193,25 +179,24 @@ pub(crate) fn lineage_at(resources: &Resources, place: &Place, path: &str) -> Re
 /// Says what stands at a path that has no lineage, or which paths are like it.
 fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Error> {
     let project = place.project();
-    let not_found = |message: String| Error::new(ErrorKind::NotFound, message);
     if path.split('/').any(|part| part == "..") || path.starts_with('/') {
-        return Ok(Error::invalid(format!(
-            "'{}' is outside of the repository; write the path from its root, like src/main.rs",
-            echo(path)
-        )));
+        return Ok(Error::invalid(format!("'{}' is outside of the repository", echo(path)))
+            .with_hint("write the path from its root, like src/main.rs"));
     }
     let plain = path.trim_end_matches('/');
     if plain.is_empty() {
-        return Ok(Error::invalid("the path is empty; write the path of a file, like src/main.rs"));
+        return Ok(Error::invalid("the path is empty").with_hint("write the path of a file, like src/main.rs"));
     }
     match place.objects.entry(place.commit, &RepoPath::from_printed(plain)) {
         Ok(entry) if entry.mode.is_symlink() => {
-            return Ok(Error::invalid(format!("{path} is a symbolic link; ask about the file it points at")));
+            return Ok(
+                Error::invalid(format!("{path} is a symbolic link")).with_hint("ask about the file it points at")
+            );
         }
         Ok(entry) if entry.mode.is_submodule() => {
-            return Ok(Error::invalid(format!("{path} is a submodule; index its repository and ask there")));
+            return Ok(Error::invalid(format!("{path} is a submodule")).with_hint("index its repository and ask there"));
         }
-        Ok(_) => return Ok(Error::invalid(format!("{path} is a directory; ask about a file in it"))),
+        Ok(_) => return Ok(Error::invalid(format!("{path} is a directory")).with_hint("ask about a file in it")),
         Err(ObjectError::NoSuchPath { .. }) => {}
         Err(error) => return Err(error.into()),
     }
@@ -223,9 +208,10 @@ fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Erro
         alike = likest(&paths, path);
     }
     let short = &place.commit.to_string()[..12];
-    Ok(not_found(match alike.is_empty() {
-        true => format!("there is no file {path} in {project} at {short}; check the path, or run 'backstory sync'"),
-        false => format!("there is no file {path} in {project} at {short}; did you mean {}?", alike.join(", ")),
+    let message = format!("there is no file {path} in {project} at {short}");
+    Ok(Error::new(ErrorKind::NotFound, message).with_hint(match alike.is_empty() {
+        true => "check the path, or run 'backstory sync'".to_owned(),
+        false => format!("did you mean {}?", alike.join(", ")),
     }))
 }
 
@@ -249,12 +235,13 @@ pub(crate) fn find_symbol(resources: &Resources, place: &Place, path: &str, name
     if alike.is_empty() {
         alike = entities.iter().take(NAMED).map(|entity| entity.qualified_name.as_str()).collect();
     }
-    let message = match (analysis.is_some(), alike.is_empty()) {
-        (false, _) => format!("{path} is no source code that can be read; ask about its lines, like {path}:1"),
-        (true, true) => format!("{path} defines no symbols; ask about its lines, like {path}:1"),
-        (true, false) => format!("{path} has no symbol {name}; it has {}", alike.join(", ")),
+    let lines = format!("ask about its lines, like {path}:1");
+    let (message, hint) = match (analysis.is_some(), alike.is_empty()) {
+        (false, _) => (format!("{path} is no source code that can be read"), lines),
+        (true, true) => (format!("{path} defines no symbols"), lines),
+        (true, false) => (format!("{path} has no symbol {name}"), format!("it has {}", alike.join(", "))),
     };
-    Err(Error::new(ErrorKind::NotFound, message))
+    Err(Error::new(ErrorKind::NotFound, message).with_hint(hint))
 }
 
 fn analyze_file(resources: &Resources, place: &Place, path: &str) -> Result<Option<CodeAnalysis>> {

@@ -11,7 +11,7 @@ use crate::{
     read::MAX_PAGE,
     resources::Resources,
     sync::known_projects,
-    task::{Progress, Task},
+    task::{Progress, Task, find_task},
     use_case::{Scope, UseCase},
 };
 
@@ -94,13 +94,13 @@ impl UseCase for CancelJob {
 /// The project is not known, or only webhooks ask for this.
 pub(crate) async fn queue_job(resources: &Resources, kind: JobKind, project: &str) -> Result<Job> {
     if kind == JobKind::Refetch {
-        return Err(Error::invalid("only webhooks ask for 'refetch'; ask for 'sync', 'reconcile' or 'full'"));
+        return Err(
+            Error::invalid("only webhooks ask for 'refetch'").with_hint("ask for 'sync', 'reconcile' or 'full'")
+        );
     }
     if !known_projects(resources).await?.contains(project) {
-        return Err(Error::invalid(format!(
-            "{} is not known; 'backstory repos' and the configuration name those that are",
-            echo(project)
-        )));
+        return Err(Error::invalid(format!("{} is not known", echo(project)))
+            .with_hint("'backstory repos' and the configuration name those that are"));
     }
     let new = NewJob { kind, project: project.to_owned(), subject: None };
     let now = Timestamp::now();
@@ -168,5 +168,5 @@ pub(crate) async fn list_jobs(
 
 /// The task that does a job now, if it reads a whole project.
 pub(crate) fn task_of_job(resources: &Resources, id: i64) -> Option<Task> {
-    resources.tasks().get(task_of(resources, id)?).map(|task| task.borrow().clone())
+    find_task(resources, task_of(resources, id)?).map(|task| task.borrow().clone())
 }

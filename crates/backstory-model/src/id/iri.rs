@@ -11,7 +11,7 @@ const NODE: &str = "urn:backstory:node:";
 const PERSON: &str = "urn:backstory:person:";
 const GRAPH: &str = "urn:backstory:graph:";
 /// What the names of all named graphs begin with whose items are confidential. No project has a colon in its name.
-pub const CONFIDENTIAL_GRAPH: &str = "urn:backstory:graph:confidential:";
+const CONFIDENTIAL_GRAPH: &str = "urn:backstory:graph:confidential:";
 const INFERRED: &str = "urn:backstory:inferred:";
 const WRITTEN: &str = "urn:backstory:written:";
 
@@ -119,6 +119,11 @@ pub fn inferred_graph_iri(from: &NodeId) -> String {
     format!("{INFERRED}{}", from.iri())
 }
 
+/// The node whose link that nobody stated a named graph holds; `None` if it holds none.
+pub fn inferred_graph_node(iri: &str) -> Option<NodeId> {
+    NodeId::from_iri(iri.strip_prefix(INFERRED)?)
+}
+
 /// Whether a named graph holds a link that nobody stated.
 pub fn is_inferred_graph(iri: &str) -> bool {
     iri.starts_with(INFERRED)
@@ -127,6 +132,12 @@ pub fn is_inferred_graph(iri: &str) -> bool {
 /// IRI of the named graph that holds what a language model wrote of a node.
 pub fn generated_graph_iri(kind: GeneratedKind, about: &NodeId) -> String {
     format!("{WRITTEN}{}:{}", kind.as_str(), about.iri())
+}
+
+/// The node of which a named graph holds what a language model wrote; `None` if it holds something else.
+pub fn generated_graph_node(iri: &str) -> Option<NodeId> {
+    let (_, about) = iri.strip_prefix(WRITTEN)?.split_once(':')?;
+    NodeId::from_iri(about)
 }
 
 /// IRI of a note that a language model wrote, by its number from 1 in the named graph that holds it.
@@ -142,6 +153,12 @@ pub fn is_generated_graph(iri: &str) -> bool {
 /// Whether a named graph holds what an item of the ledger states.
 pub fn is_item_graph(iri: &str) -> bool {
     iri.starts_with(GRAPH)
+}
+
+/// The project of the item whose named graph has this IRI; `None` if it is not one of ours.
+pub fn item_graph_project(iri: &str) -> Option<String> {
+    let own = iri.strip_prefix(CONFIDENTIAL_GRAPH).or_else(|| iri.strip_prefix(GRAPH))?;
+    unescape(own.rsplitn(3, '/').nth(2)?)
 }
 
 /// The item of the ledger whose named graph has this IRI: project, kind and key; `None` if it is not one of ours.

@@ -2,6 +2,7 @@
 //! code.
 
 use std::{
+    any::TypeId,
     borrow::Cow,
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
@@ -164,7 +165,10 @@ impl Extension for Guard {
         if let Some(name) = name {
             let _ = self.name.set(name);
         }
-        let loaders = Reader::loaders(self.engine.clone(), self.people.clone(), self.reads.clone());
+        // Whoever brings no handle of the engine sees what all do.
+        let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
+        let engine = engine.unwrap_or(&self.engine).clone();
+        let loaders = Reader::loaders(engine, self.people.clone(), self.reads.clone());
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
     }
 
@@ -200,8 +204,9 @@ impl Extension for Guard {
         match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
             Ok(response) => response,
             Err(_) => {
-                let message = format!("the operation took longer than {} s; ask for less at once", time.as_secs());
-                Response::from_errors(vec![server_error(Error::new(ErrorKind::Timeout, message))])
+                let message = format!("the operation took longer than {} s", time.as_secs());
+                let error = Error::new(ErrorKind::Timeout, message).with_hint("ask for less at once");
+                Response::from_errors(vec![server_error(error)])
             }
         }
     }
@@ -211,13 +216,19 @@ fn server_error(error: Error) -> ServerError {
     async_graphql::Error::from(error).into_server_error(async_graphql::Pos::default())
 }
 
-/// Gives each error its code, and logs those that are not the client's. Errors of the engine carry their kind; all
+/// Gives each error its code and hint, and logs those that are not the client's. Errors of the engine carry their kind; all
 /// others come from parsing and validation.
 fn finish(response: &mut Response) {
     let mut logged: Vec<&str> = Vec::new();
     for error in &mut response.errors {
-        let kind = match error.source::<Error>() {
-            Some(error) => error.kind,
+        let kind = match error.source::<Error>().cloned() {
+            Some(Error { kind, message, hint, .. }) => {
+                error.message = message;
+                if let Some(hint) = hint {
+                    error.extensions.get_or_insert_default().set(error_table::HINT, hint);
+                }
+                kind
+            }
             None => {
                 // What the library says of a document or variable quotes it, a line of it at a time.
                 let lines: Vec<Cow<'_, str>> = error.message.lines().take(MAX_LINES).map(echo).collect();

@@ -21,6 +21,7 @@ use backstory_engine::{
         edge::Edge,
         entity::{Discussion, Item, ItemKind, Person},
         id::{NodeId, ThreadId, is_address},
+        visibility::Visibility,
     },
 };
 use parking_lot::Mutex;
@@ -31,22 +32,29 @@ pub(super) type Loaders = DataLoader<Reader, HashMapCache>;
 /// People by user name.
 type ByName = Arc<HashMap<String, Arc<Item>>>;
 
-/// Everybody in the ledger, as of the change with that number. The ledger keeps people by the forge's numbers, so all
-/// of them are read to find some; they are read again only when the ledger has changed.
+/// Visibilities whose people are remembered.
+const MAX_VISIBILITIES: usize = 16;
+
+/// Everybody whom a visibility shows, as of the change with that number. The ledger keeps people by the forge's numbers,
+/// so all of them are read to find some; they are read again only when the ledger has changed.
 #[derive(Default)]
-pub(super) struct People(Mutex<Option<(u64, ByName)>>);
+pub(super) struct People(Mutex<HashMap<Visibility, (u64, ByName)>>);
 
 impl People {
     async fn get(&self, engine: &Engine) -> EngineResult<ByName> {
         let seq = engine.last_change().await?;
-        if let Some((known, people)) = &*self.0.lock()
+        if let Some((known, people)) = self.0.lock().get(engine.visibility())
             && *known == seq
         {
             return Ok(people.clone());
         }
         let by_name = |person: Person| (person.username.clone(), Arc::new(Item::Person(person)));
         let people: ByName = Arc::new(engine.list_people().await?.into_iter().map(by_name).collect());
-        *self.0.lock() = Some((seq, people.clone()));
+        let mut remembered = self.0.lock();
+        if remembered.len() >= MAX_VISIBILITIES {
+            remembered.clear();
+        }
+        remembered.insert(engine.visibility().clone(), (seq, people.clone()));
         Ok(people)
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn list(counts: Option<Counts>) -> Vec<Secrets> {
 /// Secrets that were replaced in everything of a project.
 #[derive(SimpleObject)]
 pub(crate) struct ProjectSecrets {
-    /// Full path of the project; empty for people, who belong to none.
+    /// Full path of the project.
     project: String,
     /// How many of each kind.
     secrets: Vec<Secrets>,

@@ -50,7 +50,7 @@ impl From<task::Task> for Task {
     fn from(task: task::Task) -> Self {
         let error = |error: backstory_engine::error::Error| TaskError {
             code: error_table::code(error.kind),
-            message: error.message,
+            message: error.to_string(),
         };
         Self {
             id: task.id.to_string().into(),

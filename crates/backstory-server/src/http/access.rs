@@ -1,6 +1,6 @@
 //! Who may use the server, and what they see. With tokens: anyone who shows one. Without: programs of this machine, on
 //! a loopback address, and no pages of other sites that the user's browser happens to show. Confidential items are
-//! visible only with a token for them. No other place chooses a visibility.
+//! visible only with a token for them. No other place chooses the visibility of a request.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -16,7 +16,7 @@ use axum::{
 };
 use backstory_engine::{
     error::{Error, ErrorKind, Result},
-    model::sight::Visibility,
+    model::visibility::Visibility,
     use_case::Scope,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -39,7 +39,7 @@ pub struct Token {
     /// The text.
     pub secret: SecretString,
     /// What it shows.
-    pub sight: Visibility,
+    pub visibility: Visibility,
 }
 
 /// What the server asks of those who use it.
@@ -53,19 +53,21 @@ pub struct Access {
 }
 
 /// What somebody may see and do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
-    pub(super) sight: Visibility,
+    pub(super) visibility: Visibility,
     pub(super) scope: Scope,
 }
 
-impl Grant {
+impl Default for Grant {
     /// Of whoever shows nothing and need not.
-    const OPEN: Self = Self { sight: Visibility::Open, scope: Scope::Read };
+    fn default() -> Self {
+        Self { visibility: Visibility::public(), scope: Scope::Read }
+    }
 }
 
 /// What a request showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Auth {
     /// A token, or none is needed.
     Granted(Grant),
@@ -78,7 +80,7 @@ impl Auth {
     pub(super) fn grant(self) -> Grant {
         match self {
             Self::Granted(grant) => grant,
-            Self::Deferred => Grant::OPEN,
+            Self::Deferred => Grant::default(),
         }
     }
 }
@@ -106,7 +108,7 @@ impl Rules {
                 ),
             ));
         }
-        tokens.push(Token { secret: own, sight: Visibility::Confidential });
+        tokens.push(Token { secret: own, visibility: Visibility::everything() });
         if tokens.iter().any(|token| token.secret.expose_secret().chars().count() < MIN_TOKEN) {
             let message = format!("a token of the server has fewer than {MIN_TOKEN} characters; {MAKE_TOKEN}");
             return Err(Error::new(ErrorKind::Configuration, message));
@@ -122,12 +124,14 @@ impl Rules {
         let is = |token: &Token| bool::from(token.secret.expose_secret().as_bytes().ct_eq(shown.as_bytes()));
         let same: Vec<usize> =
             self.tokens.iter().enumerate().filter(|(_, token)| is(token)).map(|(number, _)| number).collect();
-        let best = same.into_iter().max_by_key(|number| self.tokens.get(*number).map(|token| token.sight));
+        let best = same.into_iter().reduce(|best, next| {
+            if self.tokens[next].visibility.covers(&self.tokens[best].visibility) { next } else { best }
+        });
         // The server's own secret cannot be guessed, and wrong tokens of others must not keep out who owns the data.
         let own = self.tokens.len() - 1;
         let number = if best == Some(own) { own } else { self.throttle.judge(caller, best)? };
-        let sight = self.tokens.get(number).map(|token| token.sight).ok_or(AuthDenied::Wrong)?;
-        Ok(Grant { sight, scope: if number == own { Scope::Admin } else { Scope::Read } })
+        let visibility = self.tokens.get(number).map(|token| token.visibility.clone()).ok_or(AuthDenied::Wrong)?;
+        Ok(Grant { visibility, scope: if number == own { Scope::Admin } else { Scope::Read } })
     }
 
     /// Counts a webhook of an address that did not show its secret.
@@ -144,7 +148,7 @@ impl Rules {
         if !self.wants_token {
             check_local(request)?;
             let grant = shown.and_then(|shown| self.grant_of(shown, caller(request)).ok());
-            return Ok(Auth::Granted(grant.unwrap_or(Grant::OPEN)));
+            return Ok(Auth::Granted(grant.unwrap_or_default()));
         }
         match shown.map(|shown| self.grant_of(shown, caller(request))) {
             Some(Ok(grant)) => Ok(Auth::Granted(grant)),
@@ -176,9 +180,9 @@ fn caller(request: &Request) -> IpAddr {
 pub(super) async fn check(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match app.rules.check(&request) {
         Ok(auth) => {
-            request.extensions_mut().insert(auth);
             // Whoever sends a body has all of it taken in before the connection is safe.
             let is_safe = matches!(auth, Auth::Granted(_)) && request.method() == Method::GET;
+            request.extensions_mut().insert(auth);
             let connection = request.extensions().get::<Arc<Connection>>().filter(|_| is_safe);
             let _working = connection.map(Connection::working);
             next.run(request).await

@@ -62,11 +62,11 @@ async fn answer<U: UseCase>(
     let request: U = serde_json::from_slice(&body.bytes)
         .map_err(|error| Error::new(ErrorKind::Invalid, format!("the body is no request '{}': {error}", U::NAME)))?;
     drop(body);
-    let _turn = app.schemas.queue().turn(U::WEIGHT).await?;
-    let engine = app.engine.seeing(grant.sight);
+    let _turn = app.api.queue().turn(U::WEIGHT).await?;
+    let engine = app.engine.with_visibility(grant.visibility);
     // What reads everything has time.
     let _answering = (U::WEIGHT != Weight::Long).then(|| engine.embedder().answering());
-    let time = app.schemas.limits().time_of(U::WEIGHT);
+    let time = app.api.limits().time_of(U::WEIGHT);
     let answer = tokio::time::timeout(time, engine.answer(request)).await.unwrap_or_else(|_| Err(too_long(time)));
     app.engine.repair_in_background();
     Ok(Json(answer?))
@@ -83,5 +83,6 @@ fn refuse(scope: Scope) -> Refusal {
 }
 
 fn too_long(time: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("the answer took longer than {} s; ask for less at once", time.as_secs()))
+    Error::new(ErrorKind::Timeout, format!("the answer took longer than {} s", time.as_secs()))
+        .with_hint("ask for less at once")
 }

@@ -42,11 +42,11 @@ const MAX_HEADERS: usize = 32 << 10;
 /// How long a client may take none of the bytes that are ready for it.
 const WRITE_TIME: Duration = Duration::from_secs(30);
 /// How long a connection is safe from giving way that says nothing, for each connection that there may be: whoever
-/// connects has something to say. So up to 10,000 silent ones a second are replaced however many there may be, and the
-/// backlog is never longer than half a second.
-const SAFE_SILENT: Duration = Duration::from_micros(100);
+/// connects has something to say. So up to 2,500 silent ones a second are replaced however many there may be, and the
+/// backlog is never longer than two seconds.
+const SAFE_SILENT: Duration = Duration::from_micros(400);
 /// The same of one that has sent a part of a request: the rest may be on its way.
-const SAFE_PART: Duration = Duration::from_micros(250);
+const SAFE_PART: Duration = Duration::from_micros(1_000);
 /// The same of one that was answered before: its client may be about to use it again.
 const SAFE_ANSWERED: Duration = Duration::from_millis(250);
 /// Which part of all connections is told to give way at once when there is no room for one more.

@@ -8,7 +8,10 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use backstory_engine::vitals::StoreMetrics;
+use backstory_engine::{
+    error::{Error, ErrorKind},
+    vitals::StoreMetrics,
+};
 use jiff::Timestamp;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -17,7 +20,6 @@ use prometheus_client::{
 };
 
 use super::{API, App, Refusal, access::Auth};
-use crate::error_table;
 
 /// Media type of the answer.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -70,16 +72,9 @@ impl Requests {
 
 /// The answer to a scrape.
 pub(super) async fn answer(State(app): State<App>, Extension(auth): Extension<Auth>) -> Result<Response, Refusal> {
-    let refused =
-        |kind, message: String| Refusal::new(error_table::http_status(kind), error_table::code(kind), message);
-    let vitals = app
-        .engine
-        .seeing(auth.grant().sight)
-        .store_metrics()
-        .await
-        .map_err(|error| refused(error.kind, error.message))?;
+    let vitals = app.engine.with_visibility(auth.grant().visibility).store_metrics().await?;
     let text = text(&app.requests, &vitals, Timestamp::now())
-        .map_err(|error| refused(backstory_engine::error::ErrorKind::Internal, error.to_string()))?;
+        .map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 

@@ -13,7 +13,7 @@ use axum::{
     extract::{State, WebSocketUpgrade, ws::WebSocket},
     response::Response,
 };
-use backstory_engine::{error::ErrorKind, model::sight::Visibility};
+use backstory_engine::{error::ErrorKind, model::visibility::Visibility};
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     error_table,
-    graphql::{MAX_BODY, Schemas},
+    graphql::{Api, MAX_BODY},
 };
 
 /// Where connections are made.
@@ -153,12 +153,12 @@ struct Opened {
 
 async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, gives_way: Option<oneshot::Receiver<()>>) {
     let Opened { app, auth, place, caller, working: _working } = opened;
-    let App { schemas, rules, sockets, .. } = app;
+    let App { api, rules, sockets, .. } = app;
     let stopped = sockets.stopped.clone();
     let (begun, beginning) = oneshot::channel();
-    let connection = GraphQLWebSocket::new(socket, Sighted(schemas), protocol);
+    let connection = GraphQLWebSocket::new(socket, SessionExecutor(api), protocol);
     let connection = connection.on_connection_init(move |payload| async move {
-        let sight = sight(&rules, &payload, caller, auth)?;
+        let visibility = visibility_of(&rules, &payload, caller, auth)?;
         let place = match place {
             Place::Own(place) => place,
             Place::New(_newcomer) => sockets.own().ok_or_else(|| async_graphql::Error::new(full()))?,
@@ -166,7 +166,7 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
         // Nobody listens any more if it took too long; the connection is closed then.
         let _ = begun.send(());
         let mut session = Data::default();
-        session.insert(sight);
+        session.insert(visibility);
         session.insert(place);
         session.insert(Operations(Arc::new(Semaphore::new(MAX_OPERATIONS))));
         Ok::<_, async_graphql::Error>(session)
@@ -195,11 +195,16 @@ async fn serve(socket: WebSocket, protocol: GraphQLProtocol, opened: Opened, giv
 }
 
 /// What a connection may see that begins with this message.
-fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, auth: Auth) -> async_graphql::Result<Visibility> {
+fn visibility_of(
+    rules: &Rules,
+    payload: &serde_json::Value,
+    caller: IpAddr,
+    auth: Auth,
+) -> async_graphql::Result<Visibility> {
     let token = ["Authorization", "authorization"].iter().find_map(|name| payload.get(name)?.as_str());
     let told = token.and_then(access::parse_bearer).and_then(|token| rules.grant_of(token, caller).ok());
     match (told, auth) {
-        (Some(Grant { sight, .. }), _) | (None, Auth::Granted(Grant { sight, .. })) => Ok(sight),
+        (Some(Grant { visibility, .. }), _) | (None, Auth::Granted(Grant { visibility, .. })) => Ok(visibility),
         (None, Auth::Deferred) => Err(async_graphql::Error::new(
             "this server wants its token: connection_init with {\"Authorization\": \"Bearer <token>\"}",
         )),
@@ -209,14 +214,14 @@ fn sight(rules: &Rules, payload: &serde_json::Value, caller: IpAddr, auth: Auth)
 /// Room for the operations of one connection.
 struct Operations(Arc<Semaphore>);
 
-/// Executes what a connection asks for as whoever began it sees things.
+/// Executes what a connection asks for, as far as whoever began it may see.
 #[derive(Clone)]
-struct Sighted(Schemas);
+struct SessionExecutor(Api);
 
-impl Executor for Sighted {
+impl Executor for SessionExecutor {
     /// Nobody has begun a connection here, so nobody sees more than all do.
     async fn execute(&self, request: Request) -> async_graphql::Response {
-        self.0.seeing(Visibility::Open).execute(request).await
+        self.0.execute(request, Visibility::public()).await
     }
 
     fn execute_stream(
@@ -224,13 +229,13 @@ impl Executor for Sighted {
         request: Request,
         session: Option<Arc<Data>>,
     ) -> BoxStream<'static, async_graphql::Response> {
-        let sight = of_session::<Visibility>(session.as_deref()).copied().unwrap_or(Visibility::Open);
+        let visibility = of_session::<Visibility>(session.as_deref()).cloned().unwrap_or_default();
         let room =
             of_session::<Operations>(session.as_deref()).and_then(|room| room.0.clone().try_acquire_owned().ok());
         let Some(room) = room else {
             return stream::once(async { too_many_operations() }).boxed();
         };
-        let answers = Executor::execute_stream(self.0.seeing(sight), request, session);
+        let answers = self.0.execute_stream(request, visibility);
         // Until the operation has ended.
         let held = move |answer| {
             let _room = &room;

@@ -125,7 +125,7 @@ impl Graph {
         let mut links = Vec::new();
         for link in graphs.iter().map(|graph| self.inferred_in(graph)) {
             let Some(link) = link? else { continue };
-            if !self.hides(&link.from)? && !self.hides(&link.to)? {
+            if self.shows_node(&link.from)? && self.shows_node(&link.to)? {
                 links.push(link);
             }
         }
@@ -157,10 +157,10 @@ impl Graph {
     pub fn stated(&self, edge: Edge) -> Result<Vec<(NodeId, NodeId)>, GraphError> {
         self.guarded(|| {
             let predicate = NamedNode::new_unchecked(edge.iri());
-            let (mut found, veiled) = (Vec::new(), self.is_veiled()?);
+            let (mut found, is_restricted) = (Vec::new(), self.hides_anything()?);
             for quad in self.store.quads_for_pattern(None, Some(predicate.as_ref()), None, None) {
                 let quad = quad?;
-                if !is_of_item(quad.graph_name.as_ref()) || veiled && !self.is_edge_visible(&quad)? {
+                if !is_of_item(quad.graph_name.as_ref()) || is_restricted && !self.is_edge_visible(&quad)? {
                     continue;
                 }
                 let (Some(subject), Some(object)) = (subject(&quad.subject), object(&quad.object)) else { continue };

@@ -20,7 +20,7 @@ use oxigraph::model::{
     vocab::{rdf, xsd},
 };
 
-use super::veil::CONFIDENTIAL;
+use super::visibility::CONFIDENTIAL;
 
 pub(super) const DCTERMS: &str = "http://purl.org/dc/terms/";
 pub(super) const FOAF: &str = "http://xmlns.com/foaf/0.1/";

@@ -1,4 +1,6 @@
 //! Every SPARQL query, one file each in `queries/`; its header gives its inputs and columns.
+//!
+//! `bs:isVisible(?graph)` is true for named graphs that the caller may see. Every query but the checks has to ask it.
 
 /// A query.
 #[derive(Clone, Copy, Debug)]

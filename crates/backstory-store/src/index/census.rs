@@ -1,12 +1,13 @@
-//! Index statistics: counts of documents and passages, which documents still need vectors, and term frequencies per
-//! project.
+//! Index statistics: counts of documents and passages, which documents still need vectors, and how often words occur.
 //!
-//! They are loaded once and kept up to date by every write, because every search reports them. Term frequencies are
-//! summed over the projects that a request may see, so that what one project says changes no answer about another.
+//! They are loaded once and kept up to date by every write, because every search reports them. Everything is counted for
+//! each project, and there for confidential documents apart, and summed over what a request may see: so what is not
+//! visible changes no answer.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use backstory_model::{filter::DocumentKind, sight::Visibility, terms::TermId};
+use arrow::array::RecordBatch;
+use backstory_model::{filter::DocumentKind, terms::TermId, visibility::Visibility};
 use futures::TryStreamExt as _;
 use lancedb::Table;
 
@@ -15,29 +16,48 @@ use super::{
     error::IndexError,
     facts::Facts,
     places::Places,
-    rows::filterables,
-    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS},
+    rows::{Filterable, filterables},
+    schema::{CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, IMPORTANCE, TERMS, WORD_TOTAL, WORDS},
     sketches::{SKETCH_COLUMNS, Sketches},
-    tables::{scan, stream},
+    tables::stream,
     types::{Coverage, KindCoverage, PendingDocument, Projects},
+    words::WordStatistics,
 };
 
 /// Counts of documents, the documents that need vectors, and what searches must know of every one.
 #[derive(Debug, Default)]
 pub(super) struct IndexStats {
-    projects: BTreeMap<String, ProjectCensus>,
+    groups: BTreeMap<GroupKey, GroupStats>,
     pending: BTreeMap<String, PendingDocument>,
     pub(super) facts: Facts,
     pub(super) sketches: Sketches,
 }
 
-/// What is counted in one project. Who asks about some projects is told their sum.
+/// Project of documents, and whether they are confidential.
+type GroupKey = (String, bool);
+
+/// What is counted of documents that are visible to the same callers.
 #[derive(Debug, Default)]
-struct ProjectCensus {
+struct GroupStats {
     tallies: BTreeMap<DocumentKind, KindCounts>,
     passages: u64,
     /// In how many documents each term occurs.
     frequencies: HashMap<TermId, u32>,
+    /// In how many documents each word of full-text search occurs.
+    word_frequencies: HashMap<TermId, u32>,
+    /// How many words the documents have together.
+    words: u64,
+}
+
+/// What a document adds to how often words occur.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DocumentWords {
+    /// Its different terms.
+    pub(super) terms: Vec<TermId>,
+    /// The different words by which full-text search finds it.
+    pub(super) words: Vec<TermId>,
+    /// How many words it has.
+    pub(super) total: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,17 +97,17 @@ impl IndexStats {
                 }
             }
         }
-        let selected: Vec<&str> = [ID, CONTENT_HASH, TERMS, IMPORTANCE].into_iter().chain(FILTER_COLUMNS).collect();
-        for batch in scan(documents, &selected).await? {
+        let own = [ID, CONTENT_HASH, TERMS, WORDS, WORD_TOTAL, IMPORTANCE];
+        let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
+        let mut batches = stream(documents, &selected).await?;
+        while let Some(batch) = batches.try_next().await.map_err(IndexError::store("read a table"))? {
             places.learn(&batch)?;
             let columns = Columns(&batch);
             let [ids, contents] = [columns.text(ID)?, columns.text(CONTENT_HASH)?];
-            let (terms, importance) = (columns.lists(TERMS)?, columns.float(IMPORTANCE)?);
-            for (row, of) in filterables(&batch)?.into_iter().enumerate() {
+            let importance = columns.float(IMPORTANCE)?;
+            for (row, (of, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate() {
+                census.add(ids.value(row), &of, &words);
                 census.facts.insert(ids.value(row), &of, importance.value(row), contents.value(row))?;
-                census.count_terms(&of.project, &numbers(terms, row));
-                let passages = census.sketches.count(ids.value(row));
-                census.passages_added(&of.project, passages);
                 let document = PendingDocument {
                     id: ids.value(row).to_owned(),
                     kind: of.kind,
@@ -96,9 +116,7 @@ impl IndexStats {
                     content_hash: contents.value(row).to_owned(),
                 };
                 match hashes.remove(&document.id) {
-                    Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {
-                        census.tally(&document.project, document.kind).documents += 1;
-                    }
+                    Some(hash) if hash == document.content_hash && !stale.contains(&document.id) => {}
                     found => {
                         stale.extend(found.map(|_| document.id.clone()));
                         census.add_pending(document);
@@ -113,69 +131,104 @@ impl IndexStats {
         Ok(Found { census, stale })
     }
 
-    fn project(&mut self, project: &str) -> &mut ProjectCensus {
-        self.projects.entry(project.to_owned()).or_default()
+    fn group(&mut self, project: &str, confidential: bool) -> &mut GroupStats {
+        self.groups.entry((project.to_owned(), confidential)).or_default()
     }
 
-    fn within<'a>(&'a self, projects: Projects<'a>) -> impl Iterator<Item = &'a ProjectCensus> {
-        let all = matches!(projects, Projects::All).then(|| self.projects.values());
-        let some = match projects {
-            Projects::All => &[],
-            Projects::Only(names) => names,
+    /// The group of a document that is there.
+    fn group_of(&mut self, id: &str) -> Option<&mut GroupStats> {
+        let facts = self.facts.get(id)?;
+        self.groups.get_mut(&(facts.project.to_string(), facts.confidential))
+    }
+
+    fn visible<'a>(
+        &'a self,
+        projects: Projects<'a>,
+        visibility: &'a Visibility,
+    ) -> impl Iterator<Item = &'a GroupStats> {
+        let is_visible = move |(project, confidential): &GroupKey| {
+            visibility.allows(project, *confidential) && projects.contain(project)
         };
-        all.into_iter().flatten().chain(some.iter().filter_map(|name| self.projects.get(name)))
+        self.groups.iter().filter(move |(key, _)| is_visible(key)).map(|(_, group)| group)
     }
 
-    /// A document of a project with these terms came.
-    pub(super) fn count_terms(&mut self, project: &str, terms: &[TermId]) {
-        let frequencies = &mut self.project(project).frequencies;
-        for term in terms {
-            *frequencies.entry(*term).or_default() += 1;
+    /// Counts a document that is new, or is there with other content. Its passages stay counted.
+    pub(super) fn add(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+        let passages = self.sketches.count(id);
+        let is_pending = self.pending.contains_key(id);
+        let group = self.group(&of.project, of.confidential);
+        let tally = group.tallies.entry(of.kind).or_default();
+        tally.documents += 1;
+        tally.pending += u64::from(is_pending);
+        group.passages += passages;
+        group.words += words.total;
+        for (counts, found) in [(&mut group.frequencies, &words.terms), (&mut group.word_frequencies, &words.words)] {
+            for term in found {
+                *counts.entry(*term).or_default() += 1;
+            }
         }
     }
 
-    /// A document of a project with these terms is gone.
-    pub(super) fn remove_terms(&mut self, project: &str, terms: &[TermId]) {
-        let frequencies = &mut self.project(project).frequencies;
-        for term in terms {
-            if let Some(count) = frequencies.get_mut(term) {
-                *count -= 1;
-                if *count == 0 {
-                    frequencies.remove(term);
+    /// Takes a document out of the counts, which is gone or [added](Self::add) again as it is by now.
+    pub(super) fn remove(&mut self, id: &str, of: &Filterable, words: &DocumentWords) {
+        let passages = self.sketches.count(id);
+        let is_pending = self.pending.contains_key(id);
+        let key = (of.project.clone(), of.confidential);
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        let tally = group.tallies.entry(of.kind).or_default();
+        tally.documents = tally.documents.saturating_sub(1);
+        tally.pending = tally.pending.saturating_sub(u64::from(is_pending));
+        group.passages = group.passages.saturating_sub(passages);
+        group.words = group.words.saturating_sub(words.total);
+        for (counts, found) in [(&mut group.frequencies, &words.terms), (&mut group.word_frequencies, &words.words)] {
+            for term in found {
+                if let Some(count) = counts.get_mut(term) {
+                    *count -= 1;
+                    if *count == 0 {
+                        counts.remove(term);
+                    }
                 }
             }
         }
     }
 
-    /// In how many documents of projects a term occurs.
-    pub(super) fn frequency(&self, projects: Projects<'_>, term: TermId) -> u64 {
-        self.within(projects).filter_map(|of| of.frequencies.get(&term)).map(|count| u64::from(*count)).sum()
+    /// In how many of the visible documents of projects a term occurs.
+    pub(super) fn frequency(&self, projects: Projects<'_>, visibility: &Visibility, term: TermId) -> u64 {
+        let counts = self.visible(projects, visibility).filter_map(|group| group.frequencies.get(&term));
+        counts.map(|count| u64::from(*count)).sum()
     }
 
-    fn tally(&mut self, project: &str, kind: DocumentKind) -> &mut KindCounts {
-        self.project(project).tallies.entry(kind).or_default()
+    /// How often words of full-text search occur in all visible documents.
+    pub(super) fn word_statistics(&self, visibility: &Visibility, words: &[TermId]) -> WordStatistics {
+        let visible = || self.visible(Projects::All, visibility);
+        let frequency = |word: &TermId| {
+            let counts = visible().filter_map(|group| group.word_frequencies.get(word));
+            (*word, counts.map(|count| u64::from(*count)).sum())
+        };
+        let documents = visible().flat_map(|group| group.tallies.values()).map(|tally| tally.documents).sum();
+        WordStatistics {
+            documents,
+            total: visible().map(|group| group.words).sum(),
+            frequencies: words.iter().map(frequency).collect(),
+        }
     }
 
-    /// A document that is new, or whose text is, needs vectors.
+    /// A document that is counted needs vectors.
     pub(super) fn add_pending(&mut self, document: PendingDocument) {
-        let tally = self.tally(&document.project, document.kind);
-        tally.documents += 1;
-        tally.pending += 1;
-        self.pending.insert(document.id.clone(), document);
+        let (id, kind) = (document.id.clone(), document.kind);
+        if self.pending.insert(id.clone(), document).is_none()
+            && let Some(group) = self.group_of(&id)
+        {
+            group.tallies.entry(kind).or_default().pending += 1;
+        }
     }
 
-    /// A document is gone.
-    pub(super) fn remove(&mut self, id: &str, project: &str, kind: DocumentKind) {
-        let was_pending = self.pending.remove(id).is_some();
-        let tally = self.tally(project, kind);
-        tally.documents = tally.documents.saturating_sub(1);
-        tally.pending = tally.pending.saturating_sub(u64::from(was_pending));
-    }
-
-    /// A document has its vectors.
-    pub(super) fn embedded(&mut self, id: &str) {
-        if let Some(document) = self.pending.remove(id) {
-            let tally = self.tally(&document.project, document.kind);
+    /// A document has its vectors, or is gone.
+    pub(super) fn remove_pending(&mut self, id: &str) {
+        if let Some(document) = self.pending.remove(id)
+            && let Some(group) = self.group_of(id)
+        {
+            let tally = group.tallies.entry(document.kind).or_default();
             tally.pending = tally.pending.saturating_sub(1);
         }
     }
@@ -184,17 +237,19 @@ impl IndexStats {
         self.pending.contains_key(id)
     }
 
-    pub(super) fn passages_added(&mut self, project: &str, count: u64) {
-        self.project(project).passages += count;
+    /// A document has more passages.
+    pub(super) fn passages_added(&mut self, id: &str, count: u64) {
+        if let Some(group) = self.group_of(id) {
+            group.passages += count;
+        }
     }
 
     /// The passages of documents are gone.
     pub(super) fn passages_removed(&mut self, documents: &[&str]) {
         for id in documents {
             let count = self.sketches.count(id);
-            if let Some(project) = self.facts.get(id).map(|facts| facts.project.clone()) {
-                let known = &mut self.project(&project).passages;
-                *known = known.saturating_sub(count);
+            if let Some(group) = self.group_of(id) {
+                group.passages = group.passages.saturating_sub(count);
             }
         }
         self.sketches.remove(documents);
@@ -207,29 +262,32 @@ impl IndexStats {
         range.take(limit).map(|(_, document)| document.clone()).collect()
     }
 
-    /// Of the documents of projects that are seen.
-    pub(super) fn coverage(&self, projects: Projects<'_>, sight: Visibility) -> Coverage {
+    /// Of the visible documents of projects.
+    pub(super) fn coverage(&self, projects: Projects<'_>, visibility: &Visibility) -> Coverage {
         let (mut tallies, mut passages) = (BTreeMap::<DocumentKind, KindCounts>::new(), 0);
-        for of in self.within(projects) {
-            passages += of.passages;
-            for (kind, tally) in &of.tallies {
+        for group in self.visible(projects, visibility) {
+            passages += group.passages;
+            for (kind, tally) in &group.tallies {
                 let sum = tallies.entry(*kind).or_default();
                 sum.documents += tally.documents;
                 sum.pending += tally.pending;
             }
         }
-        if sight == Visibility::Confidential || self.facts.confidential().is_empty() {
-            return covered(&tallies, passages);
-        }
-        for id in self.facts.confidential() {
-            let Some(facts) = self.facts.get(id).filter(|facts| projects.contain(&facts.project)) else { continue };
-            let tally = tallies.entry(facts.kind).or_default();
-            tally.documents = tally.documents.saturating_sub(1);
-            tally.pending = tally.pending.saturating_sub(u64::from(self.is_pending(id)));
-            passages = passages.saturating_sub(self.sketches.count(id));
-        }
         covered(&tallies, passages)
     }
+}
+
+/// Reads what each document of a batch adds to how often words occur.
+pub(super) fn document_words(batch: &RecordBatch) -> Result<Vec<DocumentWords>, IndexError> {
+    let columns = Columns(batch);
+    let (terms, words) = (columns.lists(TERMS)?, columns.lists(WORDS)?);
+    let totals = columns.integer(WORD_TOTAL)?;
+    let of_row = |row| DocumentWords {
+        terms: numbers(terms, row),
+        words: numbers(words, row),
+        total: totals.value(row).unsigned_abs(),
+    };
+    Ok((0..batch.num_rows()).map(of_row).collect())
 }
 
 fn covered(tallies: &BTreeMap<DocumentKind, KindCounts>, passages: u64) -> Coverage {

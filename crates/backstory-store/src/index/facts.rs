@@ -2,7 +2,7 @@
 //! candidate takes longer than the search.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -11,7 +11,7 @@ use backstory_model::{
     entity::State,
     filter::DocumentKind,
     id::NodeId,
-    sight::Visibility,
+    visibility::Visibility,
 };
 use jiff::Timestamp;
 
@@ -76,14 +76,9 @@ pub type Imprint = [u8; 8];
 /// The facts of all documents, by id: some 240 bytes each, and the paths of a commit.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    newest: Option<Timestamp>,
     documents: HashMap<Arc<str>, (DocumentFacts, [u8; 32])>,
-    /// Over every document and what it says.
-    digest: SetDigest,
-    /// The same over those that are open.
-    open: SetDigest,
-    /// Those that are not.
-    confidential: HashSet<Arc<str>>,
+    /// What is common to the documents of a project that are confidential, and to those that are not.
+    groups: BTreeMap<(Arc<str>, bool), Group>,
     /// Every name once, as few have many documents.
     names: HashSet<Arc<str>>,
     /// Authors there are or were, as they are written, by what they are in lower case.
@@ -92,6 +87,15 @@ pub(super) struct Facts {
     labels: HashMap<String, HashSet<Arc<str>>>,
     /// Definitions of code by the last part of their names.
     definitions: HashMap<Arc<str>, HashSet<Arc<str>>>,
+}
+
+/// Documents that are visible to the same callers.
+#[derive(Debug, Default)]
+struct Group {
+    /// Over every document and what it says.
+    digest: SetDigest,
+    /// How many were begun at a time.
+    created: BTreeMap<Timestamp, u32>,
 }
 
 /// The last part of the name of what is defined in a file, if a document is of such.
@@ -139,7 +143,6 @@ impl Facts {
         for label in &facts.labels {
             self.labels.entry(label.to_lowercase()).or_default().insert(label.clone());
         }
-        self.newest = self.newest.max(Some(facts.created_at));
         let said = said(content_hash, of);
         self.remove(id);
         let id: Arc<str> = id.into();
@@ -147,19 +150,28 @@ impl Facts {
             let name = self.name(&name);
             self.definitions.entry(name).or_default().insert(id.clone());
         }
-        self.digest.add(&line(&id, &said));
-        if of.confidential {
-            self.confidential.insert(id.clone());
-        } else {
-            self.open.add(&line(&id, &said));
-        }
+        let group = self.groups.entry((facts.project.clone(), facts.confidential)).or_default();
+        group.digest.add(&line(&id, &said));
+        *group.created.entry(facts.created_at).or_default() += 1;
         self.documents.insert(id, (facts, said));
         Ok(())
     }
 
     pub(super) fn remove(&mut self, id: &str) {
         if let Some((facts, said)) = self.documents.remove(id) {
-            self.digest.remove(&line(id, &said));
+            let key = (facts.project.clone(), facts.confidential);
+            if let Some(group) = self.groups.get_mut(&key) {
+                group.digest.remove(&line(id, &said));
+                if let Some(count) = group.created.get_mut(&facts.created_at) {
+                    *count -= 1;
+                    if *count == 0 {
+                        group.created.remove(&facts.created_at);
+                    }
+                }
+                if group.created.is_empty() {
+                    self.groups.remove(&key);
+                }
+            }
             if let Some(name) = last_part(id, facts.kind)
                 && let Some(same) = self.definitions.get_mut(&*name)
             {
@@ -168,11 +180,6 @@ impl Facts {
                     self.definitions.remove(&*name);
                 }
             }
-            if facts.confidential {
-                self.confidential.remove(id);
-            } else {
-                self.open.remove(&line(id, &said));
-            }
         }
     }
 
@@ -180,9 +187,35 @@ impl Facts {
         self.documents.get(id).map(|(facts, _)| facts)
     }
 
-    /// Whether a document is there and seen.
-    pub(super) fn shows(&self, id: &str, sight: Visibility) -> bool {
-        self.get(id).is_some_and(|facts| sight.sees(facts.confidential))
+    /// A document that is visible.
+    pub(super) fn get_visible(&self, id: &str, visibility: &Visibility) -> Option<&DocumentFacts> {
+        self.get(id).filter(|facts| visibility.allows(&facts.project, facts.confidential))
+    }
+
+    /// Whether a document is there and visible.
+    pub(super) fn shows(&self, id: &str, visibility: &Visibility) -> bool {
+        self.get_visible(id, visibility).is_some()
+    }
+
+    /// Whether there are documents that are not visible.
+    pub(super) fn has_hidden(&self, visibility: &Visibility) -> bool {
+        self.groups.keys().any(|(project, confidential)| !visibility.allows(project, *confidential))
+    }
+
+    /// Whether there are confidential documents of visible projects.
+    pub(super) fn has_confidential(&self, visibility: &Visibility) -> bool {
+        self.groups.keys().any(|(project, confidential)| *confidential && visibility.allows_project(project))
+    }
+
+    /// The projects with visible documents.
+    pub(super) fn projects(&self, visibility: &Visibility) -> BTreeSet<&str> {
+        let visible = self.groups.keys().filter(|(project, confidential)| visibility.allows(project, *confidential));
+        visible.map(|(project, _)| &**project).collect()
+    }
+
+    fn visible_groups(&self, visibility: &Visibility) -> impl Iterator<Item = &Group> {
+        let groups = self.groups.iter();
+        groups.filter(|((project, confidential), _)| visibility.allows(project, *confidential)).map(|(_, group)| group)
     }
 
     /// The documents of definitions whose names end in this one: at most so many, those that weigh most first.
@@ -190,13 +223,13 @@ impl Facts {
         &self,
         name: &str,
         projects: Projects<'_>,
-        sight: Visibility,
+        visibility: &Visibility,
         most: usize,
     ) -> Vec<Arc<str>> {
         let same = self.definitions.get(name).into_iter().flatten();
         let mut found: Vec<(&DocumentFacts, &Arc<str>)> = same
-            .filter_map(|id| Some((self.get(id)?, id)))
-            .filter(|(facts, _)| sight.sees(facts.confidential) && projects.contain(&facts.project))
+            .filter_map(|id| Some((self.get_visible(id, visibility)?, id)))
+            .filter(|(facts, _)| projects.contain(&facts.project))
             .collect();
         found.sort_unstable_by(|(a, one), (b, other)| {
             b.importance.total_cmp(&a.importance).then_with(|| one.cmp(other))
@@ -204,35 +237,30 @@ impl Facts {
         found.into_iter().take(most).map(|(_, id)| id.clone()).collect()
     }
 
-    /// The documents that only some may see.
-    pub(super) fn confidential(&self) -> &HashSet<Arc<str>> {
-        &self.confidential
+    /// Digest over the ids of all visible documents and what they say; the same in whatever order they came.
+    pub(super) fn digest(&self, visibility: &Visibility) -> String {
+        let mut digest = SetDigest::default();
+        self.visible_groups(visibility).for_each(|group| digest.merge(&group.digest));
+        digest.hex()
     }
 
-    /// Digest over the ids of all documents that are seen and what they say; the same in whatever order they came.
-    pub(super) fn digest(&self, sight: Visibility) -> String {
-        match sight {
-            Visibility::Open => self.open.hex(),
-            Visibility::Confidential => self.digest.hex(),
-        }
-    }
-
-    /// Every document that is seen and what it says, by id.
-    pub(super) fn imprints(&self, sight: Visibility) -> Vec<(String, Imprint)> {
+    /// Every visible document and what it says, by id.
+    pub(super) fn imprints(&self, visibility: &Visibility) -> Vec<(String, Imprint)> {
         let short = |said: &[u8; 32]| {
             let mut imprint = Imprint::default();
             imprint.copy_from_slice(&said[..8]);
             imprint
         };
-        let seen = self.documents.iter().filter(|(_, (facts, _))| sight.sees(facts.confidential));
-        let mut all: Vec<_> = seen.map(|(id, (_, said))| (id.to_string(), short(said))).collect();
+        let visible =
+            self.documents.iter().filter(|(_, (facts, _))| visibility.allows(&facts.project, facts.confidential));
+        let mut all: Vec<_> = visible.map(|(id, (_, said))| (id.to_string(), short(said))).collect();
         all.sort_unstable();
         all
     }
 
-    /// When the newest document was begun, also if it is gone by now.
-    pub(super) fn newest(&self) -> Option<Timestamp> {
-        self.newest
+    /// When the newest visible document was begun.
+    pub(super) fn newest(&self, visibility: &Visibility) -> Option<Timestamp> {
+        self.visible_groups(visibility).filter_map(|group| group.created.last_key_value()).map(|(at, _)| *at).max()
     }
 
     /// How a name is written, in whatever case.
@@ -244,13 +272,15 @@ impl Facts {
         known.get(&name.to_lowercase()).into_iter().flatten().map(|name| &**name)
     }
 
-    /// The authors or labels of the documents of projects that are seen.
-    pub(super) fn known(&self, what: Named, projects: Projects<'_>, sight: Visibility) -> BTreeSet<Arc<str>> {
-        let shown = self.documents.values().map(|(facts, _)| facts);
-        let shown = shown.filter(|facts| sight.sees(facts.confidential) && projects.contain(&facts.project));
+    /// The authors or labels of the visible documents of projects.
+    pub(super) fn known(&self, what: Named, projects: Projects<'_>, visibility: &Visibility) -> BTreeSet<Arc<str>> {
+        let visible =
+            self.documents.values().map(|(facts, _)| facts).filter(|facts| {
+                visibility.allows(&facts.project, facts.confidential) && projects.contain(&facts.project)
+            });
         match what {
-            Named::Author => shown.filter_map(|facts| facts.author.clone()).collect(),
-            Named::Label => shown.flat_map(|facts| facts.labels.iter().cloned()).collect(),
+            Named::Author => visible.filter_map(|facts| facts.author.clone()).collect(),
+            Named::Label => visible.flat_map(|facts| facts.labels.iter().cloned()).collect(),
         }
     }
 

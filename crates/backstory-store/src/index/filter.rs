@@ -5,7 +5,7 @@
 //! commit changes, row by row; so is the mark of governing documents. Names of authors and labels match in any case,
 //! since [`facts`](super::facts) knows their spelling.
 
-use backstory_model::filter::Filter;
+use backstory_model::{filter::Filter, visibility::Visibility};
 use lancedb::{
     datafusion::{arrow::datatypes::DataType, common::ScalarValue, functions_nested::expr_fn::array_has_any},
     expr::{DfExpr as Expr, col, contains, is_in, lit},
@@ -27,12 +27,19 @@ pub(super) enum Condition {
     None,
 }
 
-/// What rows must meet to pass the filter, and to be open if nothing else is wanted. Names count in whatever case, as the
-/// documents in `facts` write them.
-pub(super) fn condition(filter: &Filter, only_open: bool, facts: &Facts) -> Condition {
+/// What rows must meet to pass the filter and to be visible. Names count in whatever case, as the documents in `facts`
+/// write them.
+pub(super) fn condition(filter: &Filter, visibility: &Visibility, facts: &Facts) -> Condition {
     let mut all = Vec::new();
-    if only_open {
+    if !visibility.shows_confidential() && facts.has_confidential(visibility) {
         all.push(col(CONFIDENTIAL).eq(lit(false)));
+    }
+    if !visibility.allows_all_projects() {
+        let projects = facts.projects(visibility);
+        if projects.is_empty() {
+            return Condition::None;
+        }
+        all.push(any_of(PROJECT, projects));
     }
     if !filter.kinds.is_empty() {
         all.push(any_of(KIND, filter.kinds.iter().map(|kind| kind.as_str())));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use backstory_model::{filter::Filter, sight::Visibility};
+use backstory_model::{filter::Filter, terms::term_id};
 use lancedb::{
     DistanceType,
     index::scalar::{FtsQuery, FullTextSearchQuery, MatchQuery},
@@ -12,16 +12,19 @@ use lancedb::{
 
 use super::{
     Index,
-    columns::{Columns, vector},
+    columns::{Columns, numbers, vector},
     error::IndexError,
     filter::{Condition, any_of, condition},
     maintain::CLUSTERS_SEARCHED,
     places::addresses,
     rows::{STORED_COLUMNS, stored_documents},
-    schema::{CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, analyzer},
+    schema::{
+        CONFIDENTIAL, DOCUMENT, ID, MAX_TERM, SEARCH_TEXT, TEXT, TEXT_HASH, VECTOR, WORD_COUNTS, WORDS, analyzer,
+    },
     tables::{Passages, fetch, snapshot},
     types::{Hit, PassageHit, PassageId, StoredDocument},
     vectors::VALUES_PER_QUERY,
+    words::Bm25,
 };
 
 /// Most hits of one search.
@@ -38,9 +41,9 @@ const SCORE: &str = "_score";
 const DISTANCE: &str = "_distance";
 
 impl Index {
-    /// Documents with words of the query in their text, which has the title too, at most `limit`, by BM25 score, equal
-    /// ones by id. The query is words and nothing else: no character in it means anything. Without a word that can be
-    /// searched for there are no hits.
+    /// Documents with words of the query in their text, which has the title too, at most `limit`, by BM25 score over all
+    /// that is visible, equal ones by id. The query is words and nothing else: no character in it means anything. Without
+    /// a word that can be searched for there are no hits.
     ///
     /// # Errors
     /// If the store fails.
@@ -57,20 +60,49 @@ impl Index {
                 return Ok(Vec::new());
             }
             let mut wanted = limit + SPARE_HITS;
-            loop {
-                let mut hits = self.matches(&words, &condition, wanted).await?;
-                let cut_among_equals = hits.len() == wanted && hits[limit - 1].score <= hits[wanted - 1].score;
-                if !cut_among_equals || wanted >= MAX_HITS {
-                    hits.truncate(limit);
-                    return Ok(hits);
-                }
-                wanted = (wanted * 4).min(MAX_HITS);
+            if self.hides_anything() {
+                // The order of the store counts in what is not visible.
+                wanted += limit;
             }
+            let mut hits = self.matches(&words, &condition, wanted).await?;
+            while hits.len() == wanted && hits[limit - 1].score <= hits[wanted - 1].score && wanted < MAX_HITS {
+                wanted = (wanted * 4).min(MAX_HITS);
+                hits = self.matches(&words, &condition, wanted).await?;
+            }
+            let mut seen = HashSet::new();
+            let terms = terms.iter().map(|token| term_id(&token.text)).filter(|term| seen.insert(*term));
+            let statistics = self.counted().census.word_statistics(&self.visibility, &terms.collect::<Vec<_>>());
+            let mut hits = Box::pin(self.score(hits, &Bm25::new(&statistics))).await?;
+            hits.truncate(limit);
+            Ok(hits)
         })
         .await
     }
 
-    /// The best documents with one of the words; which of equal ones are among them is left to the store.
+    /// Scores what the store found by what is visible, the best first.
+    async fn score(&self, mut hits: Vec<Hit>, bm25: &Bm25) -> Result<Vec<Hit>, IndexError> {
+        let ids: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
+        let mut scores = HashMap::new();
+        for batch in self.shared.places.rows(&self.shared.documents, &ids, &[WORDS, WORD_COUNTS]).await? {
+            let columns = Columns(&batch);
+            let (words, counts) = (columns.lists(WORDS)?, columns.lists(WORD_COUNTS)?);
+            for (row, id) in columns.text(ID)?.iter().enumerate() {
+                scores
+                    .insert(id.unwrap_or_default().to_owned(), bm25.score(&numbers(words, row), &numbers(counts, row)));
+            }
+        }
+        // What is gone meanwhile has no score.
+        hits.retain_mut(|hit| {
+            let score = scores.get(&hit.document).copied();
+            hit.score = score.unwrap_or(0.0);
+            score.is_some()
+        });
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.document.cmp(&b.document)));
+        Ok(hits)
+    }
+
+    /// The best documents with one of the words, by the store's own score; which of equal ones are among them is left to
+    /// the store.
     async fn matches(&self, words: &str, condition: &Condition, limit: usize) -> Result<Vec<Hit>, IndexError> {
         let query = MatchQuery::new(words.to_owned()).with_column(Some(SEARCH_TEXT.to_owned()));
         let table = snapshot(&self.shared.documents).await?;
@@ -98,20 +130,19 @@ impl Index {
     }
 
     fn condition(&self, filter: &Filter) -> Condition {
-        let is_veiled = self.is_veiled();
-        condition(filter, is_veiled, &self.counted().census.facts)
+        condition(filter, &self.visibility, &self.counted().census.facts)
     }
 
     /// Whether there is anything that it does not show.
-    fn is_veiled(&self) -> bool {
-        self.sight == Visibility::Open && !self.counted().census.facts.confidential().is_empty()
+    fn hides_anything(&self) -> bool {
+        self.counted().census.facts.has_hidden(&self.visibility)
     }
 
     /// A row may have been found as it was before its document became confidential.
     fn retain_visible<T>(&self, found: &mut Vec<T>, document: impl Fn(&T) -> &String) {
-        if self.sight == Visibility::Open {
+        if !self.visibility.allows_everything() {
             let counted = self.counted();
-            found.retain(|of| counted.census.facts.shows(document(of), Visibility::Open));
+            found.retain(|of| counted.census.facts.shows(document(of), &self.visibility));
         }
     }
 
@@ -200,11 +231,11 @@ impl Index {
                 let columns = Columns(&batch);
                 let (ids, documents, texts) = (columns.text(ID)?, columns.text(DOCUMENT)?, columns.text(TEXT)?);
                 let (counted, confidential) = (self.counted(), columns.flag(CONFIDENTIAL)?);
-                let is_seen = |row: &usize| {
-                    counted.census.facts.shows(documents.value(*row), self.sight)
-                        && self.sight.sees(confidential.value(*row))
+                let is_visible = |row: &usize| {
+                    counted.census.facts.shows(documents.value(*row), &self.visibility)
+                        && (self.visibility.shows_confidential() || !confidential.value(*row))
                 };
-                let seen = (0..batch.num_rows()).filter(is_seen);
+                let seen = (0..batch.num_rows()).filter(is_visible);
                 let text = |row| Some((PassageId::of_hex(ids.value(row))?, texts.value(row).to_owned()));
                 found.extend(seen.filter_map(text));
             }
@@ -259,7 +290,7 @@ impl Index {
             let known: Vec<&str> = facts.keys().copied().collect();
             let mut found = HashMap::new();
             for batch in self.shared.places.rows(&self.shared.documents, &known, &STORED_COLUMNS).await? {
-                let documents = stored_documents(&batch, &facts, self.sight)?.into_iter();
+                let documents = stored_documents(&batch, &facts, &self.visibility)?.into_iter();
                 found.extend(documents.map(|document| (document.id.clone(), document)));
             }
             Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())

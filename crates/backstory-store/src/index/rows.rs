@@ -15,12 +15,13 @@ use backstory_model::{
     document_type::DocumentType,
     entity::State,
     filter::DocumentKind,
-    sight::Visibility,
     terms::{TermId, Terms},
+    visibility::Visibility,
 };
 use jiff::Timestamp;
 
 use super::{
+    census::DocumentWords,
     columns::{Columns, texts},
     error::IndexError,
     facts::DocumentFacts,
@@ -30,6 +31,7 @@ use super::{
         documents_schema,
     },
     types::{NewPassage, StoredDocument},
+    words::WordCounts,
 };
 
 /// The columns of a document that filters look at; its passages have them too.
@@ -64,12 +66,20 @@ pub(super) struct DocumentRow {
     text: String,
     search_text: String,
     /// The different terms of its own text, and of the other words by which it can be found.
-    pub(super) terms: Vec<TermId>,
+    terms: Vec<TermId>,
+    /// The words by which full-text search finds it.
+    words: WordCounts,
     pub(super) importance: f32,
 }
 
 impl DocumentRow {
-    pub(super) fn new(thread: &str, document: &Document, cutter: &mut Terms) -> Self {
+    /// `count_words` cuts texts as full-text search does.
+    pub(super) fn new(
+        thread: &str,
+        document: &Document,
+        cutter: &mut Terms,
+        count_words: &mut impl FnMut(&str) -> Result<WordCounts, IndexError>,
+    ) -> Result<Self, IndexError> {
         let text = document.text();
         // The words of an issue's discussions are counted with those.
         let is_thread = matches!(document.kind, DocumentKind::Issue | DocumentKind::MergeRequest);
@@ -96,12 +106,18 @@ impl DocumentRow {
             path: document.path.clone(),
             lines: document.lines,
             terms: cutter.distinct(if is_thread { &text } else { &search_text }),
+            words: count_words(&search_text)?,
             importance: document.importance,
             text,
             search_text,
         };
         row.row_hash = row.hash();
-        row
+        Ok(row)
+    }
+
+    /// What it adds to how often words occur.
+    pub(super) fn document_words(&self) -> DocumentWords {
+        DocumentWords { terms: self.terms.clone(), words: self.words.words.clone(), total: self.words.total() }
     }
 
     /// SHA-256 over every column. A length stands before every value, so that no two rows run into the same text.
@@ -153,19 +169,22 @@ pub(super) fn documents_batch(rows: &[&DocumentRow]) -> Result<RecordBatch, Inde
         Arc::new(rows.iter().map(|row| row.path.as_deref()).collect::<StringArray>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.0))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| row.lines.map(|lines| i64::from(lines.1))).collect::<Int64Array>()),
-        terms_column(rows.iter().map(|row| row.terms.as_slice())),
+        numbers_column(rows.iter().map(|row| row.terms.as_slice())),
+        numbers_column(rows.iter().map(|row| row.words.words.as_slice())),
+        numbers_column(rows.iter().map(|row| row.words.counts.as_slice())),
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.words.total().cast_signed()))),
         Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.importance))),
     ]);
     RecordBatch::try_new(documents_schema(), columns).map_err(IndexError::store("form rows of documents"))
 }
 
-fn terms_column<'a>(rows: impl Iterator<Item = &'a [TermId]>) -> ArrayRef {
-    let mut terms = ListBuilder::new(UInt32Builder::new());
+fn numbers_column<'a>(rows: impl Iterator<Item = &'a [u32]>) -> ArrayRef {
+    let mut numbers = ListBuilder::new(UInt32Builder::new());
     for row in rows {
-        terms.values().append_slice(row);
-        terms.append(true);
+        numbers.values().append_slice(row);
+        numbers.append(true);
     }
-    Arc::new(terms.finish())
+    Arc::new(numbers.finish())
 }
 
 fn column<'a, T>(rows: &[&'a T], value: impl Fn(&'a T) -> &'a String) -> ArrayRef {
@@ -226,7 +245,7 @@ pub(super) fn passages_batch(
         text(&|(of, _, _)| of.content_hash.to_owned()),
         text(&|(_, _, passage)| passage.text.clone()),
         text(&|(_, _, passage)| passage.text_hash.clone()),
-        terms_column(terms.iter().map(Vec::as_slice)),
+        numbers_column(terms.iter().map(Vec::as_slice)),
     ]);
     let numbers =
         Float32Array::from_iter_values(rows.iter().flat_map(|(_, _, passage)| passage.vector.iter().copied()));
@@ -272,11 +291,11 @@ pub(super) fn with_filter_columns(
 pub(super) const STORED_COLUMNS: [&str; 10] =
     [ID, UPDATED_AT, TITLE, URL, TEXT, CONTENT_HASH, PATH, LINE_START, LINE_END, CONFIDENTIAL];
 
-/// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now, and those that are not seen any more.
+/// Reads what [`STORED_COLUMNS`] selected; leaves out documents that are gone by now, or not visible any more.
 pub(super) fn stored_documents(
     batch: &RecordBatch,
     facts: &HashMap<&str, DocumentFacts>,
-    sight: Visibility,
+    visibility: &Visibility,
 ) -> Result<Vec<StoredDocument>, IndexError> {
     let columns = Columns(batch);
     let [ids, titles, urls, texts] = [columns.text(ID)?, columns.text(TITLE)?, columns.text(URL)?, columns.text(TEXT)?];
@@ -286,7 +305,10 @@ pub(super) fn stored_documents(
     let confidential = columns.flag(CONFIDENTIAL)?;
     let document = |row| {
         // What is known of it may be a moment older than what is read.
-        let of = facts.get(ids.value(row)).filter(|_| sight.sees(confidential.value(row)))?.clone();
+        let of = facts.get(ids.value(row))?.clone();
+        if !visibility.allows(&of.project, confidential.value(row)) {
+            return None;
+        }
         Some(instant(updated.value(row)).map(|updated_at| StoredDocument {
             id: ids.value(row).to_owned(),
             facts: of,
@@ -328,7 +350,7 @@ pub(super) fn filterables(batch: &RecordBatch) -> Result<Vec<Filterable>, IndexE
         .collect()
 }
 
-pub(super) fn kind(name: &str) -> Result<DocumentKind, IndexError> {
+fn kind(name: &str) -> Result<DocumentKind, IndexError> {
     DocumentKind::from_name(name).ok_or_else(|| unknown("kind", name))
 }
 

@@ -13,7 +13,7 @@ use super::{error::Format, types::ModelTag};
 
 /// The format this program reads and writes. A change of the columns, or of what stands in them, raises `schema`, a
 /// change of [`analyzer`] raises `analyzer`.
-pub(super) const FORMAT: Format = Format { schema: 7, analyzer: 1 };
+pub(super) const FORMAT: Format = Format { schema: 8, analyzer: 1 };
 
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const PASSAGES: &str = "passages";
@@ -41,6 +41,10 @@ pub(super) const PATH: &str = "path";
 pub(super) const LINE_START: &str = "line_start";
 pub(super) const LINE_END: &str = "line_end";
 pub(super) const TERMS: &str = "terms";
+/// The different words by which full-text search finds it, how often each occurs, and how many they are together.
+pub(super) const WORDS: &str = "words";
+pub(super) const WORD_COUNTS: &str = "word_counts";
+pub(super) const WORD_TOTAL: &str = "word_total";
 pub(super) const IMPORTANCE: &str = "importance";
 pub(super) const DOCUMENT: &str = "document";
 pub(super) const TEXT_HASH: &str = "text_hash";
@@ -79,7 +83,9 @@ pub(super) fn documents_schema() -> SchemaRef {
     fields.extend([TITLE, URL, TEXT, SEARCH_TEXT, CONTENT_HASH, ROW_HASH].map(text));
     fields.push(Field::new(PATH, DataType::Utf8, true));
     fields.extend([LINE_START, LINE_END].map(|name| Field::new(name, DataType::Int64, true)));
-    fields.extend([terms_field(), Field::new(IMPORTANCE, DataType::Float32, false)]);
+    fields.extend([TERMS, WORDS, WORD_COUNTS].map(numbers_field));
+    fields.push(Field::new(WORD_TOTAL, DataType::Int64, false));
+    fields.push(Field::new(IMPORTANCE, DataType::Float32, false));
     let metadata = [(META_SCHEMA, FORMAT.schema.to_string()), (META_ANALYZER, FORMAT.analyzer.to_string())];
     with_metadata(fields, metadata)
 }
@@ -88,7 +94,7 @@ pub(super) fn passages_schema(model: &ModelTag) -> SchemaRef {
     let mut fields = vec![text(ID), text(DOCUMENT)];
     fields.extend(filter_fields());
     fields.extend([CONTENT_HASH, TEXT, TEXT_HASH].map(text));
-    fields.extend([terms_field(), Field::new(VECTOR, vector_type(model.dimension), false)]);
+    fields.extend([numbers_field(TERMS), Field::new(VECTOR, vector_type(model.dimension), false)]);
     let metadata = [
         (META_SCHEMA, FORMAT.schema.to_string()),
         (META_ANALYZER, FORMAT.analyzer.to_string()),
@@ -106,8 +112,8 @@ fn text(name: &str) -> Field {
     Field::new(name, DataType::Utf8, false)
 }
 
-fn terms_field() -> Field {
-    Field::new(TERMS, DataType::List(Arc::new(Field::new("item", DataType::UInt32, true))), false)
+fn numbers_field(name: &str) -> Field {
+    Field::new(name, DataType::List(Arc::new(Field::new("item", DataType::UInt32, true))), false)
 }
 
 fn filter_fields() -> impl Iterator<Item = Field> {

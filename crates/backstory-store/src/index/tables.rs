@@ -165,11 +165,6 @@ pub(super) async fn stream(table: &Table, columns: &[&str]) -> Result<SendableRe
     Box::pin(query.execute()).await.map_err(IndexError::store("read a table"))
 }
 
-/// Some columns of all rows and their [addresses](super::places::ROW).
-pub(super) async fn scan(table: &Table, columns: &[&str]) -> Result<Vec<RecordBatch>, IndexError> {
-    fetch(table.query().with_row_id().select(Select::columns(columns)), "read a table").await
-}
-
 /// All that a query returns.
 pub(super) async fn fetch(query: impl ExecutableQuery, action: &'static str) -> Result<Vec<RecordBatch>, IndexError> {
     let rows = Box::pin(query.execute()).await.map_err(IndexError::store(action))?;

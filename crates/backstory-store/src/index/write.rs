@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::{RecordBatch, RecordBatchIterator};
-use backstory_model::{
-    filter::DocumentKind,
-    terms::{TermId, Terms},
-};
+use backstory_model::terms::Terms;
 use lancedb::{
     Table,
     expr::DfExpr as Expr,
@@ -15,22 +12,23 @@ use lancedb::{
 
 use super::{
     APPLIED_SEQ, Index, PASSAGES_VERSION,
-    columns::{Columns, numbers, vector},
+    census::{DocumentWords, document_words},
+    columns::{Columns, vector},
     error::IndexError,
     filter::any_of,
     maintain::index_new_text,
     record, recorded,
     rows::{
-        DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, kind, passages_batch,
-        with_filter_columns,
+        DocumentPassages, DocumentRow, Filterable, documents_batch, filterables, passages_batch, with_filter_columns,
     },
     schema::{
-        CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, KIND, PROJECT, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR,
+        CONTENT_HASH, DOCUMENT, FILTER_COLUMNS, ID, ROW_HASH, TERMS, TEXT_HASH, THREAD, VECTOR, WORD_TOTAL, WORDS,
         passages_schema,
     },
     tables::{create_passages, fetch},
     types::{ApplyCounts, NewPassages, PendingDocument, ThreadDocuments},
     vectors::VALUES_PER_QUERY,
+    words::word_counter,
 };
 
 /// Threads that are written in one commit.
@@ -38,11 +36,23 @@ const THREADS_PER_COMMIT: usize = 500;
 
 /// What is stored of a document that may change.
 struct Stored {
-    project: String,
-    kind: DocumentKind,
+    filterable: Filterable,
     content_hash: String,
     row_hash: String,
-    terms: Vec<TermId>,
+    words: DocumentWords,
+}
+
+/// The rows of the documents of threads, by id.
+fn rows_of(threads: &[ThreadDocuments]) -> Result<BTreeMap<String, DocumentRow>, IndexError> {
+    let (mut cutter, mut count_words) = (Terms::default(), word_counter()?);
+    let mut rows = BTreeMap::new();
+    for of in threads {
+        for document in &of.documents {
+            let row = DocumentRow::new(&of.thread, document, &mut cutter, &mut count_words)?;
+            rows.insert(document.id.clone(), row);
+        }
+    }
+    Ok(rows)
 }
 
 impl Index {
@@ -87,13 +97,7 @@ impl Index {
 
     async fn replace(&self, threads: &[ThreadDocuments]) -> Result<ApplyCounts, IndexError> {
         let stored = self.stored(threads).await?;
-        let mut cutter = Terms::default();
-        let mut rows: BTreeMap<String, DocumentRow> = BTreeMap::new();
-        for of in threads {
-            for document in &of.documents {
-                rows.insert(document.id.clone(), DocumentRow::new(&of.thread, document, &mut cutter));
-            }
-        }
+        let rows = rows_of(threads)?;
         let gone: Vec<&str> = stored.keys().map(String::as_str).filter(|id| !rows.contains_key(*id)).collect();
         let changed: Vec<&DocumentRow> =
             rows.values().filter(|row| stored.get(&row.id).is_none_or(|old| old.row_hash != row.row_hash)).collect();
@@ -112,25 +116,21 @@ impl Index {
         let mut counted = self.counted();
         let census = &mut counted.census;
         for id in gone.iter().copied() {
-            let of = &stored[id];
-            census.remove(id, &of.project, of.kind);
+            let old = &stored[id];
+            census.remove_pending(id);
+            census.remove(id, &old.filterable, &old.words);
             census.facts.remove(id);
-            census.remove_terms(&of.project, &of.terms);
         }
         for row in &changed {
+            let old = stored.get(&row.id);
+            if let Some(old) = old {
+                census.remove(&row.id, &old.filterable, &old.words);
+            }
             census.facts.insert(&row.id, &row.filterable, row.importance, &row.content_hash)?;
-            if let Some(old) = stored.get(&row.id) {
-                census.remove_terms(&old.project, &old.terms);
+            census.add(&row.id, &row.filterable, &row.document_words());
+            if old.is_none_or(|old| old.content_hash != row.content_hash) {
+                census.add_pending(pending(row));
             }
-            census.count_terms(&row.filterable.project, &row.terms);
-        }
-        for row in
-            changed.iter().filter(|row| stored.get(&row.id).is_none_or(|old| old.content_hash != row.content_hash))
-        {
-            if let Some(old) = stored.get(&row.id) {
-                census.remove(&row.id, &old.project, old.kind);
-            }
-            census.add_pending(pending(row));
         }
         Ok(ApplyCounts {
             written: changed.len() as u64,
@@ -142,22 +142,17 @@ impl Index {
     /// The documents of threads as they are stored.
     async fn stored(&self, threads: &[ThreadDocuments]) -> Result<HashMap<String, Stored>, IndexError> {
         let condition = any_of(THREAD, threads.iter().map(|of| of.thread.as_str()));
-        let columns = Select::columns(&[ID, PROJECT, KIND, CONTENT_HASH, ROW_HASH, TERMS]);
-        let query = self.shared.documents.query().only_if_expr(condition).select(columns);
+        let own = [ID, CONTENT_HASH, ROW_HASH, TERMS, WORDS, WORD_TOTAL];
+        let selected: Vec<&str> = own.into_iter().chain(FILTER_COLUMNS).collect();
+        let query = self.shared.documents.query().only_if_expr(condition).select(Select::columns(&selected));
         let mut stored = HashMap::new();
         for batch in fetch(query, "read documents").await? {
             let columns = Columns(&batch);
-            let [ids, kinds, projects] = [columns.text(ID)?, columns.text(KIND)?, columns.text(PROJECT)?];
-            let [contents, rows] = [columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
-            let terms = columns.lists(TERMS)?;
-            for row in 0..batch.num_rows() {
-                let document = Stored {
-                    project: projects.value(row).to_owned(),
-                    kind: kind(kinds.value(row))?,
-                    content_hash: contents.value(row).to_owned(),
-                    row_hash: rows.value(row).to_owned(),
-                    terms: numbers(terms, row),
-                };
+            let [ids, contents, rows] = [columns.text(ID)?, columns.text(CONTENT_HASH)?, columns.text(ROW_HASH)?];
+            for (row, (filterable, words)) in filterables(&batch)?.into_iter().zip(document_words(&batch)?).enumerate()
+            {
+                let (content_hash, row_hash) = (contents.value(row).to_owned(), rows.value(row).to_owned());
+                let document = Stored { filterable, content_hash, row_hash, words };
                 stored.insert(ids.value(row).to_owned(), document);
             }
         }
@@ -279,7 +274,6 @@ impl Index {
             let census = &mut counted.census;
             for id in embedded {
                 let (content_hash, filterable) = &current[id];
-                census.remove(id, &filterable.project, filterable.kind);
                 census.add_pending(PendingDocument {
                     id: id.to_owned(),
                     kind: filterable.kind,
@@ -296,8 +290,8 @@ impl Index {
         let census = &mut counted.census;
         census.sketches.add(&batch)?;
         for of in taken {
-            census.passages_added(&of.filterable.project, of.passages.len() as u64);
-            census.embedded(of.document);
+            census.passages_added(of.document, of.passages.len() as u64);
+            census.remove_pending(of.document);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Stored conversations; making an answer belongs to `engine::chat`.
 
-use backstory_model::{alias::Aliases, sight::Visibility};
+use backstory_model::alias::Aliases;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use super::{
     forgotten,
     row::{COMPRESSOR, unpacked},
     time, to_i64,
+    visibility::project_clause,
 };
 
 /// A conversation.
@@ -79,8 +80,21 @@ pub struct Message {
 const CHATS: &str = "SELECT id, project, created_at, (SELECT COUNT(*) FROM messages WHERE chat = chats.id),
     (SELECT text FROM messages WHERE chat = chats.id AND number = 1) FROM chats";
 
+/// What conversations must meet to be visible: whoever has asked in them saw no more, and the project is visible that
+/// they are narrowed to. `parameter` is the number of the parameter that takes [`Ledger::visible_projects`].
+fn chat_clause(ledger: &Ledger, parameter: u32) -> String {
+    format!(
+        "{} AND (?{parameter} IS NULL OR visible_to IS NOT NULL
+            AND (project IS NULL OR project IN (SELECT value FROM json_each(?{parameter})))
+            AND NOT EXISTS (SELECT 1 FROM json_each(visible_to) AS asked
+                            WHERE asked.value NOT IN (SELECT value FROM json_each(?{parameter}))))",
+        ledger.confidential_clause()
+    )
+}
+
 impl Ledger {
-    /// Begins a conversation, which everybody may see until something is [asked](Self::add_messages) in it with more sight.
+    /// Begins a conversation. Everybody who may see its project may see it until something is
+    /// [asked](Self::add_messages) in it by somebody who sees more.
     ///
     /// # Errors
     /// SQLite refused.
@@ -108,9 +122,10 @@ impl Ledger {
     /// SQLite refused.
     pub fn chats(&self, limit: usize) -> Result<Vec<Chat>, LedgerError> {
         let connection = self.lock();
+        let visible = chat_clause(self, 2);
         let mut statement =
-            connection.prepare_cached(&format!("{CHATS} WHERE true {} ORDER BY id DESC LIMIT ?1", self.veil()))?;
-        let rows = statement.query_map([to_i64(limit as u64)], chat)?;
+            connection.prepare_cached(&format!("{CHATS} WHERE TRUE {visible} ORDER BY id DESC LIMIT ?1"))?;
+        let rows = statement.query_map(params![to_i64(limit as u64), self.visible_projects()], chat)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -119,12 +134,13 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn chat(&self, id: i64) -> Result<Option<Chat>, LedgerError> {
-        Ok(self.lock().query_row(&format!("{CHATS} WHERE id = ?1 {}", self.veil()), [id], chat).optional()?)
+        let select = format!("{CHATS} WHERE id = ?1 {}", chat_clause(self, 2));
+        Ok(self.lock().query_row(&select, params![id, self.visible_projects()], chat).optional()?)
     }
 
     /// Adds messages to a conversation, all or none; says the number of the last. `None` if there is no such
-    /// conversation, or it would have more than `most` messages. If whoever asks sees what is confidential, and there is
-    /// any, only such may see the conversation from now on. Where an answer stands on something that was forgotten
+    /// conversation, or it would have more than `most` messages. From then on only those may see the conversation who see
+    /// at least as much as whoever asks: the projects, and what is confidential if there is any. Where an answer stands on something that was forgotten
     /// meanwhile, [`REMOVED_ANSWER_TEXT`] takes the place of it and its question; people who were have their aliases.
     ///
     /// # Errors
@@ -138,8 +154,9 @@ impl Ledger {
     ) -> Result<Option<u64>, LedgerError> {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (visible, projects) = (chat_clause(self, 2), self.visible_projects());
         let exists = tx
-            .query_row(&format!("SELECT 1 FROM chats WHERE id = ?1 {}", self.veil()), [chat], |_| Ok(()))
+            .query_row(&format!("SELECT 1 FROM chats WHERE id = ?1 {visible}"), params![chat, projects], |_| Ok(()))
             .optional()?
             .is_some();
         let last: i64 =
@@ -147,13 +164,23 @@ impl Ledger {
         if !exists || last.unsigned_abs() + messages.len() as u64 > most {
             return Ok(None);
         }
-        if self.sight == Visibility::Confidential {
+        if self.visibility.shows_confidential() {
+            let visible = project_clause(2);
             tx.execute(
-                "UPDATE chats SET confidential = 1 WHERE id = ?1
-                 AND EXISTS (SELECT 1 FROM items WHERE confidential AND payload IS NOT NULL)",
-                [chat],
+                &format!(
+                    "UPDATE chats SET confidential = 1 WHERE id = ?1
+                     AND EXISTS (SELECT 1 FROM items WHERE confidential AND payload IS NOT NULL {visible})"
+                ),
+                params![chat, projects],
             )?;
         }
+        tx.execute(
+            "UPDATE chats SET visible_to = CASE WHEN ?2 IS NULL THEN NULL ELSE
+                (SELECT json_group_array(value) FROM
+                    (SELECT value FROM json_each(visible_to) UNION SELECT value FROM json_each(?2))) END
+             WHERE id = ?1 AND visible_to IS NOT NULL",
+            params![chat, projects],
+        )?;
         let mut number = last;
         for message in without_forgotten(&tx, messages, &self.aliases())? {
             number += 1;
@@ -177,9 +204,10 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT number, role, text, answer, created_at FROM messages WHERE chat = ?1 AND number > ?2
              AND chat IN (SELECT id FROM chats WHERE id = ?1 {}) ORDER BY number LIMIT ?3",
-            self.veil()
+            chat_clause(self, 4)
         ))?;
-        let rows = statement.query_map(params![chat, to_i64(after), to_i64(limit as u64)], message)?;
+        let bounds = params![chat, to_i64(after), to_i64(limit as u64), self.visible_projects()];
+        let rows = statement.query_map(bounds, message)?;
         let unpack = |mut message: Message| {
             if let Some(packed) = &message.answer {
                 let json = unpacked(packed).map_err(|error| damaged(chat, &error))?;
@@ -195,7 +223,8 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn remove_chat(&self, id: i64) -> Result<bool, LedgerError> {
-        Ok(self.lock().execute(&format!("DELETE FROM chats WHERE id = ?1 {}", self.veil()), [id])? > 0)
+        let delete = format!("DELETE FROM chats WHERE id = ?1 {}", chat_clause(self, 2));
+        Ok(self.lock().execute(&delete, params![id, self.visible_projects()])? > 0)
     }
 }
 

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{
-    Changes, Ledger, LedgerError, MAX_PAYLOAD, NewItem, Page, aliases, confidential, erase, people, quarantine,
-    retired, row::COMPRESSOR, to_i64, written,
+    Changes, Ledger, LedgerError, MAX_PAYLOAD, NewItem, Page, aliases, erase, people, quarantine, retired,
+    row::COMPRESSOR, to_i64, visibility, written,
 };
 
 impl Ledger {
@@ -26,7 +26,7 @@ impl Ledger {
         let aliases = self.aliases();
         for item in erase::admissible(&tx, &page.items)? {
             let item = aliases::aliased(item, &aliases);
-            people::rename(&tx, &item)?;
+            people::update_profiles(&tx, &item, page.fetched_at)?;
             let new_secrets = new_secrets(&tx, &item)?;
             if upsert(&tx, &item, page.fetched_at)? {
                 *changes.counts.entry(item.kind).or_default() += 1;
@@ -133,7 +133,7 @@ pub(super) fn upsert(tx: &Transaction<'_>, item: &NewItem, fetched_at: Timestamp
         return Ok(false);
     }
     if confidential && before.is_some_and(|(was_confidential, _)| !was_confidential) {
-        confidential::hide_answers(tx, &item.project, &item.key)?;
+        visibility::hide_answers(tx, &item.project, &item.key)?;
     }
     if before == Some((!confidential, true)) {
         // It was made of what others may see now.

@@ -11,6 +11,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn cursor(&self, project: &str, resource: ItemKind) -> Result<Option<Cursor>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT updated_at, id FROM cursors WHERE project = ?1 AND resource = ?2")?;

@@ -44,10 +44,10 @@ pub struct Erased {
 }
 
 impl Ledger {
-    /// Takes an issue, merge request or project, with the profiles of people of these keys, out of every table, and puts
-    /// it on the list of what is not taken in again, in one transaction. Its objects leave marks that they are gone, for
-    /// the projections; [`sweep`](Self::sweep) takes these out too, and [`compact`](Self::compact) makes the disk
-    /// follow.
+    /// Takes an issue, merge request or project, with the project's profiles of people of these keys, out of every table,
+    /// and puts it on the list of what is not taken in again, in one transaction. Its objects leave marks that they are
+    /// gone, for the projections; [`sweep`](Self::sweep) takes these out too, and [`compact`](Self::compact) makes the
+    /// disk follow.
     ///
     /// # Errors
     /// Nothing is changed.
@@ -67,10 +67,16 @@ impl Ledger {
         let audit = record(&tx, AuditAction::Forget, subject.kind(), &name, reason, at)?;
         let mut erased = Erased { audit, ..Erased::default() };
         for (kind, key) in items(&tx, subject)? {
-            erased.items += u64::from(bury(&tx, subject.project(), kind, &key, at)?);
+            let count = u64::from(bury(&tx, subject.project(), kind, &key, at)?);
+            match kind {
+                ItemKind::Person => erased.people += count,
+                // They follow from the commits.
+                ItemKind::Identity => {}
+                _ => erased.items += count,
+            }
         }
         for key in people {
-            erased.people += u64::from(bury(&tx, "", ItemKind::Person, key, at)?);
+            erased.people += u64::from(bury(&tx, subject.project(), ItemKind::Person, key, at)?);
         }
         retired::forget(&tx, subject.project(), subject.thread().as_deref())?;
         quarantine::forget(&tx, subject)?;

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
-use super::{Ledger, LedgerError, time};
+use super::{Ledger, LedgerError, time, visibility::project_clause};
 
 /// Where a part of a project is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,9 +71,11 @@ impl Ledger {
     /// SQLite refused.
     pub fn failures(&self) -> Result<Vec<SyncFailure>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT project, source, at, error FROM sync_failures ORDER BY 1, 2")?;
-        let rows = statement.query_map([], failure)?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT project, source, at, error FROM sync_failures WHERE TRUE {} ORDER BY 1, 2",
+            project_clause(1)
+        ))?;
+        let rows = statement.query_map([self.visible_projects()], failure)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

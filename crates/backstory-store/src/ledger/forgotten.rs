@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use backstory_model::{
-    id::{NodeId, ThreadId},
-    sight::Visibility,
-};
+use backstory_model::id::{NodeId, ThreadId};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
@@ -153,6 +150,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn is_forgotten(&self, subject: &Subject) -> Result<bool, LedgerError> {
+        if !self.allows_project(subject.project()) {
+            return Ok(false);
+        }
         is_listed(&self.lock(), subject.kind(), &subject.to_string())
     }
 
@@ -178,11 +178,14 @@ impl Ledger {
     /// # Errors
     /// Nothing is changed.
     pub fn undo_forget(&self, subject: &Subject, reason: Option<&str>, at: Timestamp) -> Result<bool, LedgerError> {
+        if !self.allows_project(subject.project()) {
+            return Ok(false);
+        }
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kind, name) = (subject.kind(), subject.to_string());
         let records = "SELECT EXISTS (SELECT 1 FROM audit WHERE subject = ?1 AND confidential)";
-        if self.sight == Visibility::Open && tx.query_row(records, [&name], |row| row.get(0))? {
+        if !self.visibility.shows_confidential() && tx.query_row(records, [&name], |row| row.get(0))? {
             return Ok(false);
         }
         let listed =
@@ -219,6 +222,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn completed_erasure(&self, subject: &Subject) -> Result<Option<AuditEntry>, LedgerError> {
+        if !self.allows_project(subject.project()) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let name = subject.to_string();
         if !is_listed(&connection, subject.kind(), &name)? {
@@ -235,6 +241,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn has(&self, subject: &Subject) -> Result<bool, LedgerError> {
+        if !self.allows_project(subject.project()) {
+            return Ok(false);
+        }
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM items WHERE project = ?1 AND (?2 IS NULL OR thread = ?2))")?;
@@ -277,10 +286,11 @@ impl Ledger {
     }
 
     /// What was forgotten, taken off the list or is not kept any more, newest first, those before a number if one is
-    /// given, of one action if one is given, at most `limit`.
+    /// given, of one action if one is given, at most `limit`. Records of people belong to no project, so only a handle
+    /// that shows all projects shows them.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn audit(
         &self,
         action: Option<AuditAction>,
@@ -289,14 +299,22 @@ impl Ledger {
     ) -> Result<Vec<AuditEntry>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 {} ORDER BY id DESC LIMIT ?3",
-            self.veil()
+            "SELECT {ENTRY} FROM audit WHERE (?1 IS NULL OR action = ?1) AND id < ?2 {} AND {IS_OF_VISIBLE_PROJECT}
+             ORDER BY id DESC LIMIT ?3",
+            self.confidential_clause()
         ))?;
-        let bounds = params![action.map(AuditAction::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
+        let (action, before) = (action.map(AuditAction::as_str), before.unwrap_or(i64::MAX));
+        let bounds = params![action, before, to_i64(limit as u64), self.visible_projects()];
         Ok(statement.query_map(bounds, entry)?.collect::<Result<_, _>>()?)
     }
 }
 
+/// What records must meet to be of a project that is visible, or of an issue or merge request of one; the fourth parameter
+/// takes [`Ledger::visible_projects`].
+const IS_OF_VISIBLE_PROJECT: &str = "(?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(?4) AS visible
+    WHERE kind = 'project' AND subject = visible.value
+        OR kind = 'thread' AND substr(subject, 1, length(visible.value)) = visible.value
+            AND substr(subject, length(visible.value) + 1, 1) IN ('#', '!')))";
 /// Columns of a record.
 const ENTRY: &str = "id, at, action, kind, subject, reason, counts, verified";
 

@@ -21,9 +21,9 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
-            self.veil()
+            self.visibility_clause(3)
         ))?;
-        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], raw)?;
+        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64), self.visible_projects()], raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
 
@@ -40,9 +40,9 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT seq, project, thread FROM items WHERE seq > ?1 {} ORDER BY seq LIMIT ?2",
-            self.veil()
+            self.visibility_clause(3)
         ))?;
-        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64)], |row| {
+        let rows = statement.query_map(params![to_i64(seq), to_i64(limit as u64), self.visible_projects()], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?, row.get(2)?))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -65,9 +65,10 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3 AND payload IS NOT NULL {}",
-            self.veil()
+            self.visibility_clause(4)
         ))?;
-        statement.query_row(params![project, kind.as_str(), key], raw).optional()?.map(unpack).transpose()
+        let bounds = params![project, kind.as_str(), key, self.visible_projects()];
+        statement.query_row(bounds, raw).optional()?.map(unpack).transpose()
     }
 
     /// Whether an object still has the payload that it was stored with, by its hash; `None` if it is not there.
@@ -93,9 +94,9 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items INDEXED BY items_thread
              WHERE project = ?1 AND thread = ?2 AND payload IS NOT NULL {} ORDER BY kind, key",
-            self.veil()
+            self.visibility_clause(3)
         ))?;
-        let rows = statement.query_map(params![project, thread], raw)?;
+        let rows = statement.query_map(params![project, thread, self.visible_projects()], raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
 
@@ -107,9 +108,25 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL {} ORDER BY project, key",
-            self.veil()
+            self.visibility_clause(2)
         ))?;
-        let rows = statement.query_map([kind.as_str()], raw)?;
+        let rows = statement.query_map(params![kind.as_str(), self.visible_projects()], raw)?;
+        rows.map(|row| unpack(row?)).collect()
+    }
+
+    /// What each project knows of a person by their key, as a profile or an identity, ordered by project.
+    ///
+    /// # Errors
+    /// A payload is damaged, or the database cannot be read.
+    pub fn people_with_key(&self, kind: ItemKind, key: &str) -> Result<Vec<StoredItem>, LedgerError> {
+        let connection = self.lock();
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM items INDEXED BY items_people
+             WHERE kind IN ('person', 'identity') AND key = ?1 AND kind = ?2 AND payload IS NOT NULL {}
+             ORDER BY project",
+            self.visibility_clause(3)
+        ))?;
+        let rows = statement.query_map(params![key, kind.as_str(), self.visible_projects()], raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
 
@@ -128,9 +145,10 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
              WHERE project = ?1 AND kind = ?2 AND key > ?3 AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
-            self.veil()
+            self.visibility_clause(5)
         ))?;
-        let bounds = params![project, kind.as_str(), after.unwrap_or_default(), to_i64(limit as u64)];
+        let (after, limit) = (after.unwrap_or_default(), to_i64(limit as u64));
+        let bounds = params![project, kind.as_str(), after, limit, self.visible_projects()];
         statement.query_map(bounds, raw)?.map(|row| unpack(row?)).collect()
     }
 
@@ -148,9 +166,10 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM items
              WHERE project = ?1 AND kind = ?2 AND updated_at < ?3 AND payload IS NOT NULL {} ORDER BY key",
-            self.veil()
+            self.visibility_clause(4)
         ))?;
-        let rows = statement.query_map(params![project, kind.as_str(), before.as_millisecond()], raw)?;
+        let bounds = params![project, kind.as_str(), before.as_millisecond(), self.visible_projects()];
+        let rows = statement.query_map(bounds, raw)?;
         rows.map(|row| unpack(row?)).collect()
     }
 
@@ -162,9 +181,9 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND payload IS NOT NULL {} ORDER BY key",
-            self.veil()
+            self.visibility_clause(3)
         ))?;
-        let keys = statement.query_map(params![project, kind.as_str()], |row| row.get(0))?;
+        let keys = statement.query_map(params![project, kind.as_str(), self.visible_projects()], |row| row.get(0))?;
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
@@ -183,9 +202,9 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT key FROM items WHERE project = ?1 AND kind = ?2 AND key >= ?3 AND key < ?3 || char(1114111)
              AND payload IS NOT NULL {} ORDER BY key LIMIT ?4",
-            self.veil()
+            self.visibility_clause(5)
         ))?;
-        let bounds = params![project, kind.as_str(), beginning, to_i64(limit as u64)];
+        let bounds = params![project, kind.as_str(), beginning, to_i64(limit as u64), self.visible_projects()];
         Ok(statement.query_map(bounds, |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
@@ -197,10 +216,11 @@ impl Ledger {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
             "SELECT project, kind, COUNT(*) FROM items WHERE payload IS NOT NULL {} GROUP BY project, kind",
-            self.veil()
+            self.visibility_clause(1)
         ))?;
-        let rows = statement
-            .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?)))?;
+        let rows = statement.query_map([self.visible_projects()], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+        })?;
         let mut counts = BTreeMap::new();
         for row in rows {
             let (project, kind, count): (String, String, i64) = row?;
@@ -220,10 +240,11 @@ impl Ledger {
         let mut statement = connection.prepare_cached(&format!(
             "SELECT project, found.key, SUM(found.value) FROM items, json_each(items.secrets) AS found
              WHERE secrets IS NOT NULL {} GROUP BY project, found.key",
-            self.veil()
+            self.visibility_clause(1)
         ))?;
-        let rows =
-            statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs())))?;
+        let rows = statement.query_map([self.visible_projects()], |row| {
+            Ok(((row.get(0)?, row.get(1)?), row.get::<_, i64>(2)?.unsigned_abs()))
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

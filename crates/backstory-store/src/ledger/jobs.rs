@@ -1,11 +1,10 @@
 //! The job queue and webhook deliveries. Running jobs belongs to `engine::worker`.
 
-use backstory_model::sight::Visibility;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, time, to_i64};
+use super::{Ledger, LedgerError, time, to_i64, visibility::project_clause};
 
 /// Ended jobs that stay on record, the newest.
 const KEPT_JOBS: i64 = 1_000;
@@ -183,11 +182,15 @@ impl Ledger {
         Ok(new)
     }
 
-    /// How many deliveries are remembered, and when the newest came.
+    /// How many deliveries are remembered, and when the newest came; none for a handle that does not show all projects,
+    /// since it is not recorded which project one concerns.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn deliveries(&self) -> Result<(u64, Option<Timestamp>), LedgerError> {
+        if !self.allows_all_projects() {
+            return Ok((0, None));
+        }
         let connection = self.lock();
         Ok(connection.query_row("SELECT COUNT(*), MAX(received_at) FROM deliveries", [], |row| {
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(time)))
@@ -253,8 +256,11 @@ impl Ledger {
     /// SQLite refused.
     pub fn cancel_job(&self, id: i64, now: Timestamp) -> Result<bool, LedgerError> {
         let changed = self.lock().execute(
-            "UPDATE jobs SET status = 'cancelled', finished_at = ?2 WHERE id = ?1 AND status = 'queued'",
-            params![id, now.as_millisecond()],
+            &format!(
+                "UPDATE jobs SET status = 'cancelled', finished_at = ?2 WHERE id = ?1 AND status = 'queued' {}",
+                project_clause(3)
+            ),
+            params![id, now.as_millisecond(), self.visible_projects()],
         )?;
         Ok(changed > 0)
     }
@@ -309,9 +315,11 @@ impl Ledger {
     pub fn jobs(&self, status: Option<JobStatus>, before: Option<i64>, limit: usize) -> Result<Vec<Job>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!(
-            "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2 ORDER BY id DESC LIMIT ?3"
+            "{SELECT} WHERE (?1 IS NULL OR status = ?1) AND id < ?2 {} ORDER BY id DESC LIMIT ?3",
+            project_clause(4)
         ))?;
-        let bounds = params![status.map(JobStatus::as_str), before.unwrap_or(i64::MAX), to_i64(limit as u64)];
+        let (status, before) = (status.map(JobStatus::as_str), before.unwrap_or(i64::MAX));
+        let bounds = params![status, before, to_i64(limit as u64), self.visible_projects()];
         let jobs: Vec<Job> = statement.query_map(bounds, job)?.collect::<Result<_, _>>()?;
         jobs.into_iter().map(|job| self.redact_subject(&connection, job)).collect()
     }
@@ -322,14 +330,15 @@ impl Ledger {
     /// SQLite refused.
     pub fn job(&self, id: i64) -> Result<Option<Job>, LedgerError> {
         let connection = self.lock();
-        let job = connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], job).optional()?;
+        let select = format!("{SELECT} WHERE id = ?1 {}", project_clause(2));
+        let job = connection.query_row(&select, params![id, self.visible_projects()], job).optional()?;
         job.map(|job| self.redact_subject(&connection, job)).transpose()
     }
 
     /// What is to be read again may be what only some may see: whoever is not among them is not told, unless it is known
     /// to be open.
     fn redact_subject(&self, connection: &Connection, mut job: Job) -> Result<Job, LedgerError> {
-        if self.sight == Visibility::Confidential || job.job.kind != JobKind::Refetch {
+        if self.visibility.shows_confidential() || job.job.kind != JobKind::Refetch {
             return Ok(job);
         }
         let mut statement = connection.prepare_cached(
@@ -348,8 +357,11 @@ impl Ledger {
     /// SQLite refused.
     pub fn job_counts(&self) -> Result<Vec<(JobKind, JobStatus, u64)>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached("SELECT kind, status, COUNT(*) FROM jobs GROUP BY 1, 2")?;
-        let rows = statement.query_map([], |row| {
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT kind, status, COUNT(*) FROM jobs WHERE TRUE {} GROUP BY 1, 2",
+            project_clause(1)
+        ))?;
+        let rows = statement.query_map([self.visible_projects()], |row| {
             Ok((
                 kind(&row.get::<_, String>(0)?),
                 status(&row.get::<_, String>(1)?),
@@ -364,6 +376,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn newest_job(&self, kind: JobKind, project: &str) -> Result<Option<Job>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached(&format!("{SELECT} WHERE kind = ?1 AND project = ?2 ORDER BY id DESC LIMIT 1"))?;

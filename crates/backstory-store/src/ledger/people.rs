@@ -1,15 +1,15 @@
 //! Renames and removes people of a forge. What they wrote does not change, although the forge shows it differently.
 //!
-//! People are items by the forge's number. A profile that arrives with another user name renames its person wherever a
-//! payload refers to them, in the same transaction: a forge shows the new name everywhere and moves no time. Profiles
-//! that no issue, merge request or discussion names any more are removed when whole lists are read. The authors of
-//! commits are in `engine::repository`.
+//! People are items by the forge's number, in each project that mentions them, with the same profile in all. A profile
+//! that arrives with another user name renames its person wherever a payload refers to them, in the same transaction: a
+//! forge shows the new name everywhere and moves no time. Profiles that no issue, merge request or discussion of their
+//! project mentions any more are removed when whole lists are read. The authors of commits are in `engine::repository`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use backstory_model::entity::ItemKind;
+use backstory_model::{digest::sha256, entity::ItemKind};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, TransactionBehavior, params};
 use serde_json::{Value, json};
 
 use super::{
@@ -27,8 +27,8 @@ const NAMES: [&str; 2] = ["username", "login"];
 const PAGES: [&str; 2] = ["web_url", "html_url"];
 
 impl Ledger {
-    /// Marks the profiles of people as gone whom no issue, merge request or discussion names any more, in one
-    /// transaction; says how many. Reads all of those.
+    /// Marks the profiles of people as gone whom no issue, merge request or discussion of the same project mentions any
+    /// more, in one transaction. Returns how many. Reads all of those.
     ///
     /// # Errors
     /// Nothing is marked.
@@ -36,17 +36,18 @@ impl Ledger {
         let mut connection = self.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut named = HashSet::new();
-        for_each_thread_item(&tx, |_, _, mut payload| {
+        for_each_thread_item(&tx, |stored, _, mut payload| {
             each_person(&mut payload, &mut |person| {
-                named.insert(identity(person));
+                named.insert((stored.project.clone(), identity(person)));
             });
             Ok(())
         })?;
         let mut unnamed = Vec::new();
-        let profiles = format!("SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL ORDER BY key");
+        let profiles =
+            format!("SELECT {COLUMNS} FROM items WHERE kind = ?1 AND payload IS NOT NULL ORDER BY project, key");
         for profile in tx.prepare_cached(&profiles)?.query_map([ItemKind::Person.as_str()], raw)? {
             let profile = unpack(profile?)?;
-            if !named.contains(&identity(&read(profile.payload.as_deref()))) {
+            if !named.contains(&(profile.project.clone(), identity(&read(profile.payload.as_deref())))) {
                 unnamed.push(profile);
             }
         }
@@ -58,20 +59,46 @@ impl Ledger {
     }
 }
 
-/// If the profile of a person comes with another name than before, gives them that name wherever an issue, a merge request
-/// or a discussion refers to them. Texts that mention them stay, as they do at the forge.
-pub(super) fn rename(tx: &Transaction<'_>, profile: &NewItem) -> Result<(), LedgerError> {
+/// If the profile of a person comes with other content than before, gives it to all projects that mention them; and if it
+/// has another name, gives them that name wherever an issue, a merge request or a discussion refers to them. Texts that
+/// mention them stay, as they do at the forge.
+pub(super) fn update_profiles(tx: &Transaction<'_>, profile: &NewItem, at: Timestamp) -> Result<(), LedgerError> {
     if profile.kind != ItemKind::Person {
         return Ok(());
     }
-    let stored = format!("SELECT {COLUMNS} FROM items WHERE project = ?1 AND kind = ?2 AND key = ?3");
-    let key = params![profile.project, profile.kind.as_str(), profile.key];
-    let Some(stored) = tx.prepare_cached(&stored)?.query_row(key, raw).optional()? else { return Ok(()) };
-    let (before, now) = (read(unpack(stored)?.payload.as_deref()), read(Some(&profile.payload)));
-    let renamed = NAMES.into_iter().find(|name| before[*name].is_string() && before[*name] != now[*name]);
-    // Another forge may have given the same number to somebody else.
-    let Some(name) = renamed.filter(|_| home(&before) == home(&now)) else { return Ok(()) };
-    let known_as = identity(&before);
+    let now = read(Some(&profile.payload));
+    let others = format!(
+        "SELECT {COLUMNS} FROM items INDEXED BY items_people
+         WHERE kind IN ('person', 'identity') AND key = ?1 AND kind = ?2 AND hash <> ?3 ORDER BY project"
+    );
+    let others: Vec<_> = tx
+        .prepare_cached(&others)?
+        .query_map(params![profile.key, profile.kind.as_str(), sha256(&profile.payload)], raw)?
+        .collect::<Result<_, _>>()?;
+    let mut renamed = BTreeSet::new();
+    for other in others {
+        let StoredItem { project, payload, confidential, .. } = unpack(other)?;
+        let before = read(payload.as_deref());
+        // Another forge may have given the same number to somebody else.
+        if home(&before) != home(&now) {
+            continue;
+        }
+        let name = NAMES.into_iter().find(|name| before[*name].is_string() && before[*name] != now[*name]);
+        if let Some(name) = name
+            && renamed.insert(before[name].to_string())
+        {
+            rename(tx, name, &before, &now)?;
+        }
+        if project != profile.project && payload.is_some() {
+            upsert(tx, &NewItem { project, confidential, ..profile.clone() }, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a person another name wherever an issue, a merge request or a discussion refers to them.
+fn rename(tx: &Transaction<'_>, name: &str, before: &Value, now: &Value) -> Result<(), LedgerError> {
+    let known_as = identity(before);
     for_each_thread_item(tx, |stored, secrets, mut payload| {
         let mut found = false;
         each_person(&mut payload, &mut |person| {

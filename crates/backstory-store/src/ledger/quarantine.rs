@@ -12,7 +12,7 @@ use super::{
     commit::upsert,
     erase::is_blocked,
     row::{COLUMNS, raw, unpack},
-    time,
+    time, to_i64,
 };
 
 /// Most items of a project that are put aside.
@@ -73,13 +73,11 @@ impl Ledger {
     /// SQLite refused.
     pub fn quarantine(&self, limit: usize) -> Result<(u64, Vec<Quarantined>), LedgerError> {
         let connection = self.lock();
-        let shown = self.veil();
-        let count: i64 =
-            connection
-                .query_row(&format!("SELECT COUNT(*) FROM quarantine WHERE TRUE {shown}"), [], |row| row.get(0))?;
-        let sql =
-            format!("SELECT {ROW} FROM quarantine WHERE TRUE {shown} ORDER BY project, kind, key LIMIT {}", limit);
-        let rows = collect(&connection, &sql, [])?;
+        let (visible, projects) = (self.visibility_clause(1), self.visible_projects());
+        let count = format!("SELECT COUNT(*) FROM quarantine WHERE TRUE {visible}");
+        let count: i64 = connection.query_row(&count, [projects], |row| row.get(0))?;
+        let sql = format!("SELECT {ROW} FROM quarantine WHERE TRUE {visible} ORDER BY project, kind, key LIMIT ?2");
+        let rows = collect(&connection, &sql, params![projects, to_i64(limit as u64)])?;
         Ok((count.unsigned_abs(), rows))
     }
 
@@ -89,9 +87,9 @@ impl Ledger {
     /// SQLite refused.
     pub fn quarantine_of(&self, project: &str) -> Result<Vec<Quarantined>, LedgerError> {
         let connection = self.lock();
-        let shown = self.veil();
-        let sql = format!("SELECT {ROW} FROM quarantine WHERE project = ?1 {shown} ORDER BY last_tried, kind, key");
-        collect(&connection, &sql, [project])
+        let visible = self.visibility_clause(2);
+        let sql = format!("SELECT {ROW} FROM quarantine WHERE project = ?1 {visible} ORDER BY last_tried, kind, key");
+        collect(&connection, &sql, params![project, self.visible_projects()])
     }
 
     /// Puts items aside that are stored and cannot be read, as far as there is room.

@@ -21,6 +21,7 @@ use super::{
     commit::bury,
     row::{ZSTD_LEVEL, unpacked},
     time,
+    visibility::project_clause,
 };
 
 /// Which branches of a repository are indexed.
@@ -113,10 +114,12 @@ impl Ledger {
     /// SQLite refused.
     pub fn repositories(&self) -> Result<Vec<RepositoryEntry>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(
-            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories ORDER BY project",
-        )?;
-        let rows = statement.query_map([], entry)?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories
+             WHERE TRUE {} ORDER BY project",
+            project_clause(1)
+        ))?;
+        let rows = statement.query_map([self.visible_projects()], entry)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -125,6 +128,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn repository(&self, project: &str) -> Result<Option<RepositoryEntry>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(
             "SELECT project, address, branches, added_at, synced_at, indexed, rewritten, forge FROM repositories WHERE project = ?1",
@@ -199,9 +205,12 @@ impl Ledger {
         let came_with_forge = forge.optional()?.and_then(|forge: Option<String>| forge).is_some();
         let mut gone = 0;
         for (kind, key) in items {
-            let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || kind.is_of_repository());
+            let is_of_clone = |kind: &ItemKind| kind.is_of_repository() || *kind == ItemKind::Identity;
+            let kind = ItemKind::from_name(&kind).filter(|kind| came_with_forge || is_of_clone(kind));
             if let Some(kind) = kind {
-                gone += u64::from(bury(&tx, project, kind, &key, at)?);
+                let count = u64::from(bury(&tx, project, kind, &key, at)?);
+                // Identities follow from the commits.
+                gone += if kind == ItemKind::Identity { 0 } else { count };
             }
         }
         if came_with_forge {
@@ -219,6 +228,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn lineage_head(&self, project: &str, branch: &str) -> Result<Option<BlameHead>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT tip, ignored FROM lineage_heads WHERE project = ?1 AND branch = ?2")?;
@@ -236,6 +248,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn lineage(&self, project: &str, branch: &str, path: &str) -> Result<Option<StoredBlame>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached("SELECT state, spans FROM lineage WHERE project = ?1 AND branch = ?2 AND path = ?3")?;
@@ -313,6 +328,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn replaced(&self, project: &str, commit: Sha, path: &str) -> Result<Option<ReplacedHunks>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement =
             connection.prepare_cached("SELECT hunks FROM replaced WHERE project = ?1 AND sha = ?2 AND path = ?3")?;
@@ -326,6 +344,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn derived(&self, project: &str, name: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT state FROM derived WHERE project = ?1 AND name = ?2")?;
         let state: Option<Vec<u8>> = statement.query_row(params![project, name], |row| row.get(0)).optional()?;

@@ -18,7 +18,7 @@ pub const MAX_PAYLOAD: usize = 64 << 20;
 /// An object as it is to be stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
-    /// Full path of the project; empty for people.
+    /// Full path of the project; each project that mentions a person has a profile of them.
     pub project: String,
     /// What it is.
     pub kind: ItemKind,
@@ -30,7 +30,7 @@ pub struct NewItem {
     pub updated_at: Option<Timestamp>,
     /// How many secrets of which kind were replaced in the payload, or left out of it.
     pub secrets: BTreeMap<String, u64>,
-    /// Whether only some may see it; a person whom anything open names is seen by all.
+    /// Whether only some may see it; a person whom something public of the project mentions may be seen by all.
     pub confidential: bool,
     /// JSON, redacted.
     pub payload: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct NewItem {
 /// An object as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredItem {
-    /// Full path of the project; empty for people.
+    /// Full path of the project.
     pub project: String,
     /// What it is.
     pub kind: ItemKind,

@@ -1,11 +1,10 @@
 //! Sync runs: one at a time, each with a record.
 
-use backstory_model::sight::Visibility;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, LedgerError, time};
+use super::{Ledger, LedgerError, time, visibility::project_clause};
 
 /// When a project was last read to the end that never was.
 const NEVER: i64 = 0;
@@ -103,28 +102,27 @@ impl Ledger {
         Ok(())
     }
 
-    /// Records how much of a project at its forge is seen by what is known of it.
+    /// Records whether confidential items of a project are read from its forge.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn note_sight(&self, project: &str, sight: Visibility) -> Result<(), LedgerError> {
+    /// The database cannot be written.
+    pub fn record_confidential_sync(&self, project: &str, confidential: bool) -> Result<(), LedgerError> {
         self.lock().execute(
             "INSERT INTO synced (project, at, confidential) VALUES (?1, ?2, ?3)
              ON CONFLICT DO UPDATE SET confidential = excluded.confidential",
-            params![project, NEVER, sight == Visibility::Confidential],
+            params![project, NEVER, confidential],
         )?;
         Ok(())
     }
 
-    /// How much of a project at its forge was seen when it was read; `None` if it never was.
+    /// Whether confidential items of a project were read from its forge; `None` if nothing was.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn synced_visibility(&self, project: &str) -> Result<Option<Visibility>, LedgerError> {
+    /// The database cannot be read.
+    pub fn is_confidential_synced(&self, project: &str) -> Result<Option<bool>, LedgerError> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT confidential FROM synced WHERE project = ?1")?;
-        let confidential: Option<bool> = statement.query_row([project], |row| row.get(0)).optional()?;
-        Ok(confidential.map(|all| if all { Visibility::Confidential } else { Visibility::Open }))
+        Ok(statement.query_row([project], |row| row.get(0)).optional()?)
     }
 
     /// When the last sync that read a project to the end began.
@@ -132,9 +130,24 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn synced_at(&self, project: &str) -> Result<Option<Timestamp>, LedgerError> {
+        if !self.allows_project(project) {
+            return Ok(None);
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached("SELECT at FROM synced WHERE project = ?1 AND at > ?2")?;
         Ok(statement.query_row(params![project, NEVER], |row| row.get(0)).optional()?.map(time))
+    }
+
+    /// When the last sync that read a visible project to the end began.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn last_synced(&self) -> Result<Option<Timestamp>, LedgerError> {
+        let connection = self.lock();
+        let last = format!("SELECT MAX(at) FROM synced WHERE at > ?1 {}", project_clause(2));
+        let last: Option<i64> =
+            connection.query_row(&last, params![NEVER, self.visible_projects()], |row| row.get(0))?;
+        Ok(last.map(time))
     }
 
     /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,
@@ -151,11 +164,14 @@ impl Ledger {
         )?)
     }
 
-    /// The newest runs, newest first.
+    /// The newest runs, newest first. A run is one over all projects, so only a handle that shows all of them shows any.
     ///
     /// # Errors
-    /// SQLite refused.
+    /// The database cannot be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<Run>, LedgerError> {
+        if !self.allows_all_projects() {
+            return Ok(Vec::new());
+        }
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY id DESC LIMIT ?1"))?;
         let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], run)?;
@@ -167,6 +183,9 @@ impl Ledger {
     /// # Errors
     /// SQLite refused.
     pub fn run(&self, id: i64) -> Result<Option<Run>, LedgerError> {
+        if !self.allows_all_projects() {
+            return Ok(None);
+        }
         let connection = self.lock();
         Ok(connection.query_row(&format!("{SELECT} WHERE id = ?1"), [id], run).optional()?)
     }

@@ -234,6 +234,12 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (project, source)
     ) STRICT, WITHOUT ROWID;
 ", "
+    -- Projects, as JSON, that those could see who have asked in a conversation; NULL: all.
+    ALTER TABLE chats ADD COLUMN visible_to TEXT DEFAULT '[]';
+    UPDATE chats SET visible_to = NULL WHERE EXISTS (SELECT 1 FROM messages WHERE chat = chats.id);
+    -- Each project that mentions a person has a profile of them.
+    CREATE INDEX items_people ON items (key, kind) WHERE kind IN ('person', 'identity');
+", "
     -- How far the lists have followed the log, and which version of them that is. store::lists creates their tables, and
     -- creates them again when that version changes.
     CREATE TABLE list_state (

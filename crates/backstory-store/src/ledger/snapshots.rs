@@ -79,6 +79,15 @@ pub struct Snapshot {
 }
 
 impl Ledger {
+    /// What recorded states must meet to be visible. Each is one of all projects.
+    fn snapshot_clause(&self) -> &'static str {
+        match (self.allows_all_projects(), self.visibility.shows_confidential()) {
+            (true, true) => "TRUE",
+            (true, false) => "NOT confidential",
+            (false, _) => "FALSE",
+        }
+    }
+
     /// Records a state with its documents, ordered by id. One that is on record stays as it is. Says whether it is new.
     ///
     /// # Errors
@@ -117,8 +126,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, LedgerError> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached(&format!("{SELECT} WHERE true {} ORDER BY created_at DESC, id", self.veil()))?;
+        let mut statement = connection
+            .prepare_cached(&format!("{SELECT} WHERE {} ORDER BY created_at DESC, id", self.snapshot_clause()))?;
         let rows = statement.query_map([], snapshot)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -129,7 +138,8 @@ impl Ledger {
     /// SQLite refused.
     pub fn snapshot(&self, id: &str) -> Result<Option<Snapshot>, LedgerError> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(&format!("{SELECT} WHERE id = ?1 {}", self.veil()))?;
+        let mut statement =
+            connection.prepare_cached(&format!("{SELECT} WHERE id = ?1 AND {}", self.snapshot_clause()))?;
         Ok(statement.query_row([id], snapshot).optional()?)
     }
 
@@ -138,12 +148,8 @@ impl Ledger {
     /// # Errors
     /// They are damaged, or SQLite refused.
     pub fn snapshot_documents(&self, id: &str) -> Result<Option<Vec<(String, Imprint)>>, LedgerError> {
-        let contents: Option<Vec<u8>> = self
-            .lock()
-            .query_row(&format!("SELECT contents FROM index_snapshots WHERE id = ?1 {}", self.veil()), [id], |row| {
-                row.get(0)
-            })
-            .optional()?;
+        let select = format!("SELECT contents FROM index_snapshots WHERE id = ?1 AND {}", self.snapshot_clause());
+        let contents: Option<Vec<u8>> = self.lock().query_row(&select, [id], |row| row.get(0)).optional()?;
         let Some(contents) = contents else { return Ok(None) };
         let damaged = |reason: String| LedgerError::Payload { item: format!("snapshot {id}"), reason };
         let bytes = zstd::bulk::decompress(&contents, MAX_CONTENTS).map_err(|error| damaged(error.to_string()))?;

@@ -92,13 +92,17 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 impl Ledger {
-    /// What was last written of a kind about an item that is seen.
+    /// What was last written of a kind about an item that is visible.
     ///
     /// # Errors
     /// SQLite refused.
     pub fn written(&self, kind: &str, subject: &str) -> Result<Option<Written>, LedgerError> {
-        if let Ok(NodeId::Thread(id)) = subject.parse()
-            && self.hides(&id)?
+        let id: Option<NodeId> = subject.parse().ok();
+        if !id.as_ref().and_then(NodeId::project).is_some_and(|project| self.allows_project(project)) {
+            return Ok(None);
+        }
+        if let Some(NodeId::Thread(id)) = id
+            && self.is_hidden(&id)?
         {
             return Ok(None);
         }
@@ -110,7 +114,7 @@ impl Ledger {
         Ok(row.optional()?)
     }
 
-    /// What was written of a kind, also of what is not seen, ordered by what it is about, that after `after`, at most
+    /// What was written of a kind, also of what is not visible, ordered by what it is about, that after `after`, at most
     /// `limit`.
     ///
     /// # Errors

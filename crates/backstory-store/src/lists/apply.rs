@@ -151,12 +151,15 @@ impl<'a> Batch<'a> {
     }
 
     fn apply_person(&mut self, change: &Change) -> Result<(), LedgerError> {
-        people::delete(self.connection, change.kind, &change.key)?;
+        let project = &change.project;
+        people::delete(self.connection, project, change.kind, &change.key)?;
         match &change.item {
             Some(Item::Person(person)) => {
-                people::write_person(self.connection, &change.key, person, change.confidential)
+                people::write_person(self.connection, project, &change.key, person, change.confidential)
             }
-            Some(Item::Identity(identity)) => people::write_identity(self.connection, identity),
+            Some(Item::Identity(identity)) => {
+                people::write_identity(self.connection, project, identity, change.confidential)
+            }
             _ => Ok(()),
         }
     }
@@ -308,7 +311,7 @@ fn derive(connection: &Connection, id: &EntryId) -> Result<(), LedgerError> {
     }
 }
 
-/// The entry of a row as it is in the tables.
+/// The entry of a row of the tables.
 pub(super) fn entry_of(connection: &Connection, id: &EntryId) -> Result<Option<Entry>, LedgerError> {
     let (project, key) = (&id.project, &id.key);
     Ok(match id.list {

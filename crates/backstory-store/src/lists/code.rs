@@ -220,7 +220,7 @@ fn entity_id(project: &str, code: String) -> EntryId {
     EntryId { list: ListKind::Entity, project: project.to_owned(), key: Key::Text(code) }
 }
 
-/// The entities of a file as it is to be written.
+/// The entities that a file defines.
 pub(super) fn entity_ids(project: &str, file: &HeadFile) -> Vec<EntryId> {
     let code = file.analysis.as_ref().and_then(FileAnalysis::code);
     let entities = code.into_iter().flat_map(|code| &code.entities);

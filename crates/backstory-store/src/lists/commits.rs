@@ -16,7 +16,7 @@ use super::{
     columns::{count, names, names_to_json, text, time, to_i64},
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     people,
-    select::{Direction, Facet, Order, Place, Selection, TimeRange},
+    select::{Direction, Facet, Order, Place, Reader, Selection, TimeRange},
 };
 use crate::ledger::LedgerError;
 
@@ -237,10 +237,10 @@ pub(super) fn derive(connection: &Connection, project: &str, sha: &Key) -> Resul
 }
 
 impl CommitQuery {
-    pub(super) fn selection(&self, connection: &Connection) -> Result<Selection, LedgerError> {
+    pub(super) fn selection(&self, connection: &Connection, reader: Reader<'_>) -> Result<Selection, LedgerError> {
         let mut authors = Vec::new();
         for author in &self.authors {
-            authors.extend(people::keys(connection, author)?);
+            authors.extend(people::keys(connection, reader, author)?);
         }
         let types: Vec<String> = self.change_types.iter().map(|change| change.as_str().to_owned()).collect();
         let requests: Vec<String> = self.merge_requests.iter().map(u64::to_string).collect();

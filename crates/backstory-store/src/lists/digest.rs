@@ -1,6 +1,6 @@
 //! Digests of the tables: equal rows have equal digests, however they came about.
 
-use backstory_model::{digest::SetDigest, sight::Visibility};
+use backstory_model::{digest::SetDigest, visibility::Visibility};
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
 use super::{Lists, columns::text, schema::TABLES, select::Reader};
@@ -41,23 +41,18 @@ pub(super) fn digest_tables(
     connection: &Connection,
     reader: Option<Reader<'_>>,
 ) -> Result<Vec<TableDigest>, LedgerError> {
-    let shows_all_projects = reader.is_none_or(Reader::shows_all_projects);
     let mut digests = Vec::new();
     for (table, confidential) in TABLES {
         let hides = confidential.filter(|_| reader.is_some_and(|reader| !reader.shows_confidential()));
         let condition = hides.map(|column| format!(" WHERE NOT {column}")).unwrap_or_default();
         let mut statement = connection.prepare(&format!("SELECT * FROM {table}{condition}"))?;
-        let project = statement.column_index("project").ok();
+        let project = statement.column_index("project")?;
         let columns = statement.column_count();
         let (mut digest, mut line) = (SetDigest::default(), Vec::new());
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let is_visible = match (reader, project) {
-                (Some(reader), Some(project)) => reader.shows_project(text(row, project)?),
-                // What belongs to no project.
-                _ => shows_all_projects,
-            };
-            if !is_visible {
+            let project = text(row, project)?;
+            if reader.is_some_and(|reader| !reader.shows_project(project)) {
                 continue;
             }
             line.clear();

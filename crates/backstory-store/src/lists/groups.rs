@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use backstory_model::sight::Visibility;
+use backstory_model::visibility::Visibility;
 use jiff::{
     Timestamp, ToSpan as _,
     civil::{Date, Weekday},
@@ -221,7 +221,7 @@ impl Lists {
         visibility: &Visibility,
     ) -> Result<Groups, LedgerError> {
         let reader = Reader(visibility);
-        let mut selection = query.selection(reader.shows_all_projects());
+        let mut selection = query.selection();
         selection.order = Order::Main;
         let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
         Ok(counts.into_groups(Grouping::from(by).period))
@@ -239,10 +239,10 @@ impl Lists {
     ) -> Result<Groups, LedgerError> {
         let reader = Reader(visibility);
         let counts = self.read(|connection| {
-            let mut counts = count(connection, &query.selection(connection)?, by.into(), reader)?;
+            let mut counts = count(connection, &query.selection(connection, reader)?, by.into(), reader)?;
             if by == CommitGroup::Author {
                 for (author, count) in std::mem::take(&mut counts.counts) {
-                    let person = people::person_of(connection, &author)?.unwrap_or(author);
+                    let person = people::person_of(connection, reader, &author)?.unwrap_or(author);
                     *counts.counts.entry(person).or_default() += count;
                 }
             }

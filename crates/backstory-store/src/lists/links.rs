@@ -14,18 +14,16 @@ use rusqlite::{Row, params};
 use super::{apply::Batch, commits, threads};
 use crate::{graph::Change, ledger::LedgerError};
 
-/// What closes what.
+/// What closes what within a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Closing {
-    closer_project: String,
     closer: String,
-    closed_project: String,
     closed: String,
 }
 
 impl Closing {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { closer_project: row.get(0)?, closer: row.get(1)?, closed_project: row.get(2)?, closed: row.get(3)? })
+        Ok(Self { closer: row.get(0)?, closed: row.get(1)? })
     }
 }
 
@@ -40,12 +38,11 @@ impl Batch<'_> {
         let mut known = BTreeSet::new();
         {
             let mut statement = self.connection.prepare_cached(
-                "SELECT closer_project, closer, closed_project, closed, confidential FROM list_closes
-                 WHERE project = ?1 AND kind = ?2 AND key = ?3",
+                "SELECT closer, closed, confidential FROM list_closes WHERE project = ?1 AND kind = ?2 AND key = ?3",
             )?;
             let mut rows = statement.query(item)?;
             while let Some(row) = rows.next()? {
-                known.insert((Closing::read(row)?, row.get::<_, bool>(4)?));
+                known.insert((Closing::read(row)?, row.get::<_, bool>(2)?));
             }
         }
         let stated: BTreeSet<(Closing, bool)> =
@@ -56,27 +53,15 @@ impl Batch<'_> {
         self.connection
             .prepare_cached("DELETE FROM list_closes WHERE project = ?1 AND kind = ?2 AND key = ?3")?
             .execute(item)?;
-        for (closing, confidential) in &stated {
-            let Closing { closer_project, closer, closed_project, closed } = closing;
-            self.connection
-                .prepare_cached(
-                    "INSERT INTO list_closes (project, kind, key, closer_project, closer, closed_project, closed,
-                        confidential)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                )?
-                .execute(params![
-                    change.project,
-                    change.kind.as_str(),
-                    change.key,
-                    closer_project,
-                    closer,
-                    closed_project,
-                    closed,
-                    confidential
-                ])?;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO list_closes (project, kind, key, closer, closed, confidential) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        for (Closing { closer, closed }, confidential) in &stated {
+            insert.execute(params![item[0], item[1], item[2], closer, closed, confidential])?;
         }
+        drop(insert);
         for (closing, _) in known.symmetric_difference(&stated) {
-            self.note_ends(closing)?;
+            self.note_ends(&change.project, closing)?;
         }
         Ok(())
     }
@@ -86,22 +71,20 @@ impl Batch<'_> {
         let mut closings = BTreeSet::new();
         {
             let mut statement = self.connection.prepare_cached(
-                "SELECT closer_project, closer, closed_project, closed FROM list_closes
-                 WHERE closer_project = ?1 AND closer = ?2
+                "SELECT closer, closed FROM list_closes INDEXED BY list_closes_closer WHERE project = ?1 AND closer = ?2
                  UNION ALL
-                 SELECT closer_project, closer, closed_project, closed FROM list_closes
-                 WHERE closed_project = ?1 AND closed = ?2",
+                 SELECT closer, closed FROM list_closes INDEXED BY list_closes_closed WHERE project = ?1 AND closed = ?2",
             )?;
             let mut rows = statement.query([&thread.project, &thread.short()])?;
             while let Some(row) = rows.next()? {
                 closings.insert(Closing::read(row)?);
             }
         }
-        closings.iter().try_for_each(|closing| self.note_ends(closing))
+        closings.iter().try_for_each(|closing| self.note_ends(&thread.project, closing))
     }
 
-    fn note_ends(&mut self, closing: &Closing) -> Result<(), LedgerError> {
-        for (project, key) in [(&closing.closer_project, &closing.closer), (&closing.closed_project, &closing.closed)] {
+    fn note_ends(&mut self, project: &str, closing: &Closing) -> Result<(), LedgerError> {
+        for key in [&closing.closer, &closing.closed] {
             if let Some(thread) = thread_at(project, key) {
                 self.note(threads::id(&thread))?;
             }
@@ -151,7 +134,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Notes the commits that a merge request was merged as, whoever says so, and what they introduced.
+    /// Notes the commits that a merge request was merged as, as any item states it, and what they introduced.
     fn note_merged_as(&mut self, project: &str, via: &str) -> Result<(), LedgerError> {
         if self.is_load() {
             return Ok(());
@@ -201,15 +184,16 @@ pub(super) fn thread_at(project: &str, key: &str) -> Option<ThreadId> {
     Some(ThreadId { project: project.to_owned(), kind, iid: key.get(1..)?.parse().ok()? })
 }
 
-/// What a merge request or commit closes; only those close something.
+/// What a merge request or commit closes within its project; nothing else closes anything. What closes something in
+/// another project is in the graph.
 pub(super) fn closing(closer: &NodeId, closed: &ThreadId) -> Option<Closing> {
-    let (closer_project, closer) = match closer {
+    let (project, closer) = match closer {
         // Where they share their numbers, a text may call a merge request an issue.
-        NodeId::Thread(id) => (id.project.clone(), format!("{}{}", ThreadKind::MergeRequest.sigil(), id.iid)),
-        NodeId::Commit { project, sha } => (project.clone(), sha.clone()),
+        NodeId::Thread(id) => (&id.project, format!("{}{}", ThreadKind::MergeRequest.sigil(), id.iid)),
+        NodeId::Commit { project, sha } => (project, sha.clone()),
         _ => return None,
     };
-    Some(Closing { closer_project, closer, closed_project: closed.project.clone(), closed: closed.short() })
+    (*project == closed.project).then(|| Closing { closer, closed: closed.short() })
 }
 
 /// What the forge lists beside an issue or merge request.

@@ -63,7 +63,7 @@ impl Lists {
 }
 
 impl Load {
-    /// Takes in items, none of them twice.
+    /// Adds items, none of them twice.
     ///
     /// # Errors
     /// The file cannot be written.

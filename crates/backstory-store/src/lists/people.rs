@@ -24,7 +24,7 @@ const BATCH: i64 = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PersonQuery {
-    /// Full paths of projects in which they did something; empty for all people.
+    /// Full paths of projects that mention them; empty for all.
     pub projects: Vec<String>,
     /// Most of them, at most [`MAX_PAGE`].
     pub first: usize,
@@ -66,12 +66,6 @@ pub struct PersonRow {
     pub commits: u64,
 }
 
-impl PersonRow {
-    fn is_active(&self) -> bool {
-        self.issues + self.merge_requests + self.reviews + self.discussions + self.commits > 0
-    }
-}
-
 /// What is counted of a person.
 const COUNTED: [(ListKind, Field); 5] = [
     (ListKind::Issue, Field::Author),
@@ -81,14 +75,19 @@ const COUNTED: [(ListKind, Field); 5] = [
     (ListKind::Commit, Field::Author),
 ];
 
-pub(super) fn delete(connection: &Connection, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
-    connection.prepare_cached("DELETE FROM list_people WHERE kind = ?1 AND key = ?2")?.execute([kind.as_str(), key])?;
+pub(super) fn delete(connection: &Connection, project: &str, kind: ItemKind, key: &str) -> Result<(), LedgerError> {
+    connection.prepare_cached("DELETE FROM list_people WHERE project = ?1 AND kind = ?2 AND key = ?3")?.execute([
+        project,
+        kind.as_str(),
+        key,
+    ])?;
     Ok(())
 }
 
 /// Writes a user of a forge.
 pub(super) fn write_person(
     connection: &Connection,
+    project: &str,
     key: &str,
     person: &Person,
     confidential: bool,
@@ -96,39 +95,53 @@ pub(super) fn write_person(
     let names = names_to_json([&person.name]);
     connection
         .prepare_cached(
-            "INSERT INTO list_people (kind, key, person, names, confidential) VALUES ('person', ?1, ?2, ?3, ?4)",
+            "INSERT INTO list_people (project, kind, key, person, names, confidential)
+             VALUES (?1, 'person', ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![key, person.username, names, confidential])?;
+        .execute(params![project, key, person.username, names, confidential])?;
     Ok(())
 }
 
 /// Writes an identity of commits.
-pub(super) fn write_identity(connection: &Connection, identity: &CommitIdentity) -> Result<(), LedgerError> {
+pub(super) fn write_identity(
+    connection: &Connection,
+    project: &str,
+    identity: &CommitIdentity,
+    confidential: bool,
+) -> Result<(), LedgerError> {
     connection
         .prepare_cached(
-            "INSERT INTO list_people (kind, key, person, same_as, names, confidential)
-             VALUES ('identity', ?1, ?1, ?2, ?3, 0)",
+            "INSERT INTO list_people (project, kind, key, person, same_as, names, confidential)
+             VALUES (?1, 'identity', ?2, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![identity.key, identity.same_as, names_to_json(&identity.names)])?;
+        .execute(params![project, identity.key, identity.same_as, names_to_json(&identity.names), confidential])?;
     Ok(())
 }
 
 /// All keys by which commits and threads name a person who is named by one of them, in any case.
-pub(super) fn keys(connection: &Connection, name: &str) -> Result<Vec<String>, LedgerError> {
-    let person = person_of(connection, name)?.unwrap_or_else(|| name.to_owned());
-    let mut statement =
-        connection.prepare_cached("SELECT person FROM list_people WHERE same_as = ?1 ORDER BY person")?;
-    let mut keys: Vec<String> = statement.query_map([&person], |row| row.get(0))?.collect::<Result<_, _>>()?;
+pub(super) fn keys(connection: &Connection, reader: Reader<'_>, name: &str) -> Result<Vec<String>, LedgerError> {
+    let person = person_of(connection, reader, name)?.unwrap_or_else(|| name.to_owned());
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT person FROM list_people INDEXED BY list_people_same_as
+         WHERE same_as = ?1 AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         ORDER BY person",
+    )?;
+    let bound = params![person, reader.shows_confidential(), reader.projects_among(&[])];
+    let mut keys: Vec<String> = statement.query_map(bound, |row| row.get(0))?.collect::<Result<_, _>>()?;
     keys.insert(0, person);
     Ok(keys)
 }
 
-/// The person that an identity belongs to.
-pub(super) fn person_of(connection: &Connection, key: &str) -> Result<Option<String>, LedgerError> {
+/// The person that an identity belongs to; if projects do not agree, the first project's.
+pub(super) fn person_of(connection: &Connection, reader: Reader<'_>, key: &str) -> Result<Option<String>, LedgerError> {
     let mut statement = connection.prepare_cached(
-        "SELECT same_as FROM list_people WHERE person = ?1 AND same_as IS NOT NULL ORDER BY kind, key LIMIT 1",
+        "SELECT same_as FROM list_people INDEXED BY list_people_person
+         WHERE person = ?1 AND same_as IS NOT NULL AND (?2 OR NOT confidential)
+            AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+         ORDER BY project, kind, key LIMIT 1",
     )?;
-    let mut rows = statement.query([key])?;
+    let mut rows = statement.query(params![key, reader.shows_confidential(), reader.projects_among(&[])])?;
     Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
 }
 
@@ -165,22 +178,25 @@ impl PersonQuery {
         after: Option<&str>,
         mut show: impl FnMut(PersonRow) -> bool,
     ) -> Result<(), LedgerError> {
-        // Everybody does something somewhere; who is shown depends on what they do where somebody may look.
-        let must_be_active = !self.projects.is_empty() || !reader.shows_all_projects();
+        let projects = reader.projects_among(&self.projects);
         let mut statement = connection.prepare_cached(
-            "SELECT DISTINCT person FROM list_people INDEXED BY list_people_person
-             WHERE person > ?1 AND same_as IS NULL AND (?2 OR NOT confidential) ORDER BY person LIMIT ?3",
+            "SELECT DISTINCT person FROM list_people AS p INDEXED BY list_people_person
+             WHERE person > ?1 AND (?2 OR NOT confidential)
+                AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))
+                AND NOT EXISTS (
+                    SELECT 1 FROM list_people AS own INDEXED BY list_people_person
+                    WHERE own.person = p.person AND own.same_as IS NOT NULL AND (?2 OR NOT own.confidential)
+                        AND (?3 IS NULL OR own.project IN (SELECT value FROM json_each(?3))))
+             ORDER BY person LIMIT ?4",
         )?;
         let mut after = after.unwrap_or_default().to_owned();
         loop {
-            let batch: Vec<String> = statement
-                .query_map(params![after, reader.shows_confidential(), BATCH], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let bound = params![after, reader.shows_confidential(), projects, BATCH];
+            let batch: Vec<String> = statement.query_map(bound, |row| row.get(0))?.collect::<Result<_, _>>()?;
             let Some(last) = batch.last() else { return Ok(()) };
             after.clone_from(last);
             for person in batch {
-                let row = self.row(connection, reader, person)?;
-                if (row.is_active() || !must_be_active) && !show(row) {
+                if !show(self.row(connection, reader, person)?) {
                     return Ok(());
                 }
             }
@@ -190,10 +206,12 @@ impl PersonQuery {
     fn row(&self, connection: &Connection, reader: Reader<'_>, person: String) -> Result<PersonRow, LedgerError> {
         let (mut identities, mut known) = (BTreeSet::new(), BTreeSet::new());
         let mut statement = connection.prepare_cached(
-            "SELECT person, names, kind FROM list_people WHERE (person = ?1 AND same_as IS NULL OR same_as = ?1)
-             AND (?2 OR NOT confidential)",
+            "SELECT person, names, kind FROM list_people
+             WHERE (person = ?1 OR same_as = ?1) AND (?2 OR NOT confidential)
+                AND (?3 IS NULL OR project IN (SELECT value FROM json_each(?3)))",
         )?;
-        let mut rows = statement.query(params![person, reader.shows_confidential()])?;
+        let projects = reader.projects_among(&self.projects);
+        let mut rows = statement.query(params![person, reader.shows_confidential(), projects])?;
         while let Some(row) = rows.next()? {
             known.extend(names(row, 1)?);
             if text(row, 2)? == ItemKind::Identity.as_str() {

@@ -59,7 +59,7 @@ pub(super) const CREATE_TABLES: &str = "
         notes        INTEGER NOT NULL,
         last_note_at INTEGER,
         participants TEXT    NOT NULL,             -- the author and the authors of notes
-        linked       INTEGER NOT NULL,             -- 0: closes nothing, is closed by nothing; 1: in another project; 2
+        linked       INTEGER NOT NULL,             -- closes something of its project or is closed by it
         PRIMARY KEY (project, kind, iid)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE list_discussions (
@@ -140,30 +140,29 @@ pub(super) const CREATE_TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
     -- Users of forges, and identities of commits.
     CREATE TABLE list_people (
+        project      TEXT    NOT NULL,
         kind         TEXT    NOT NULL,             -- person, identity
         key          TEXT    NOT NULL,             -- as in items
         person       TEXT    NOT NULL COLLATE NOCASE,   -- user name, or key of the identity
         same_as      TEXT    COLLATE NOCASE,       -- of an identity: the person it belongs to
         names        TEXT    NOT NULL,
         confidential INTEGER NOT NULL,
-        PRIMARY KEY (kind, key)
+        PRIMARY KEY (project, kind, key)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX list_people_person ON list_people (person);
     CREATE INDEX list_people_same_as ON list_people (same_as) WHERE same_as IS NOT NULL;
-    -- What closes what, as items state it.
+    -- What closes what within a project, as items state it.
     CREATE TABLE list_closes (
-        project        TEXT    NOT NULL,           -- of the item that states it
-        kind           TEXT    NOT NULL,
-        key            TEXT    NOT NULL,
-        closer_project TEXT    NOT NULL,
-        closer         TEXT    NOT NULL,           -- !7, or the name of a commit
-        closed_project TEXT    NOT NULL,
-        closed         TEXT    NOT NULL,           -- #12
-        confidential   INTEGER NOT NULL,           -- the item that states it is
-        PRIMARY KEY (project, kind, key, closer_project, closer, closed_project, closed)
+        project      TEXT    NOT NULL,
+        kind         TEXT    NOT NULL,             -- of the item that states it
+        key          TEXT    NOT NULL,             -- of that item
+        closer       TEXT    NOT NULL,             -- !7, or the name of a commit
+        closed       TEXT    NOT NULL,             -- #12
+        confidential INTEGER NOT NULL,             -- the item that states it is
+        PRIMARY KEY (project, kind, key, closer, closed)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX list_closes_closer ON list_closes (closer_project, closer);
-    CREATE INDEX list_closes_closed ON list_closes (closed_project, closed);
+    CREATE INDEX list_closes_closer ON list_closes (project, closer);
+    CREATE INDEX list_closes_closed ON list_closes (project, closed);
     -- What commits were merged through: a merge request, or a merge commit that introduced them.
     CREATE TABLE list_merges (
         project TEXT NOT NULL,

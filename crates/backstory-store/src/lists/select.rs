@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeSet, HashSet},
 };
 
-use backstory_model::sight::Visibility;
+use backstory_model::visibility::{ProjectSet, Visibility};
 use jiff::Timestamp;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ impl Facet {
         })
     }
 
-    /// The same by values of which a row can have several.
+    /// The same by values, several of them in one row.
     pub(super) fn any_of_several(field: Field, values: &[String], check: &'static str) -> Option<Self> {
         Some(Self { has_several: true, ..Self::any(field, values, check)? })
     }
@@ -227,23 +227,29 @@ struct Source {
     has_duplicates: bool,
 }
 
-/// What a reader may see, in the terms of the lists. All that depends on the form of a visibility is here.
+/// What a reader may see, in the terms of the lists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a Visibility);
 
 impl Reader<'_> {
     pub(super) fn shows_confidential(self) -> bool {
-        self.0.sees(true)
+        self.0.shows_confidential()
     }
 
-    #[allow(clippy::unused_self, reason = "every project is visible to everybody")]
-    pub(super) fn shows_project(self, _project: &str) -> bool {
-        true
+    pub(super) fn shows_project(self, project: &str) -> bool {
+        self.0.allows_project(project)
     }
 
-    #[allow(clippy::unused_self, reason = "every project is visible to everybody")]
-    pub(super) fn shows_all_projects(self) -> bool {
-        true
+    /// The projects that it shows among some, or among all if there are no such, as a JSON array; `None` for all.
+    pub(super) fn projects_among(self, some: &[String]) -> Option<String> {
+        let shown: Vec<&String> = match self.0.projects() {
+            ProjectSet::All if some.is_empty() => return None,
+            ProjectSet::Only(projects) if some.is_empty() => projects.iter().collect(),
+            ProjectSet::All | ProjectSet::Only(_) => {
+                some.iter().filter(|project| self.shows_project(project)).collect()
+            }
+        };
+        Some(serde_json::json!(shown).to_string())
     }
 
     /// What rows of `list_values` as `v` must meet, as the end of a condition.
@@ -324,7 +330,7 @@ impl Selection {
         Ok(Total { count: count.min(limit), at_least: count > limit })
     }
 
-    /// Whether it is restricted to nothing but projects and parts.
+    /// Whether it is restricted to projects and parts only.
     pub(super) fn has_no_filter(&self) -> bool {
         self.facets.is_empty() && self.flags.is_empty() && self.has_only_values()
     }

@@ -14,7 +14,7 @@ use backstory_model::{
         CommitIdentity, CommitRecord, HeadFile, Importance, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
         code_key,
     },
-    sight::Visibility,
+    visibility::Visibility,
 };
 use jiff::Timestamp;
 
@@ -24,8 +24,6 @@ use crate::ledger::Ledger;
 const PROJECTS: [&str; 2] = ["acme/shop", "acme/web"];
 const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "Dave", "eve"];
 const LABELS: [&str; 4] = ["bug", "Feature", "docs", "good first issue"];
-const ALL: Visibility = Visibility::Confidential;
-const PUBLIC: Visibility = Visibility::Open;
 
 /// A sequence of numbers that is the same in every run.
 struct Random(u64);
@@ -48,7 +46,7 @@ impl Random {
         self.below(chances) == 0
     }
 
-    /// A time, of which several have the same.
+    /// A time that others may have too.
     fn time(&mut self) -> Timestamp {
         Timestamp::from_second(1_700_000_000 + self.below(60) as i64 * 86_400).unwrap()
     }
@@ -292,18 +290,18 @@ fn importance(random: &mut Random) -> Change {
 }
 
 fn person(random: &mut Random) -> Change {
-    let number = random.below(PEOPLE.len());
+    let (project, number) = (random.pick(&PROJECTS), random.below(PEOPLE.len()));
     if random.is_one_in(2) {
         let key = format!("{}@example.com", PEOPLE[number].to_lowercase());
         let same_as = random.is_one_in(2).then(|| PEOPLE[number].to_owned());
         let identity =
             CommitIdentity { key: key.clone(), names: vec![PEOPLE[number].to_owned()], same_as, because: None };
-        return change("", ItemKind::Identity, &key, Item::Identity(identity));
+        return change(project, ItemKind::Identity, &key, Item::Identity(identity));
     }
     let person =
         Person { username: PEOPLE[number].to_owned(), forge_id: number as u64, name: "A B".to_owned(), web_url: None };
     let confidential = random.is_one_in(4);
-    Change { confidential, ..change("", ItemKind::Person, &number.to_string(), Item::Person(person)) }
+    Change { confidential, ..change(project, ItemKind::Person, &number.to_string(), Item::Person(person)) }
 }
 
 /// Changes as a ledger has them over time: items come, change and go.
@@ -368,10 +366,10 @@ fn rows_follow_from_the_items_alone() {
         items.rchunks(11).for_each(|batch| backwards.lists.apply(batch, 1).unwrap());
         let whole = loaded(&items);
 
-        let expected = whole.lists.digests(&ALL).unwrap();
+        let expected = whole.lists.digests(&Visibility::everything()).unwrap();
         assert!(expected.iter().all(|table| table.rows > 0 || table.table == "list_ranks"), "{expected:?}");
-        assert_eq!(incremental.lists.digests(&ALL).unwrap(), expected, "seed {seed}");
-        assert_eq!(backwards.lists.digests(&ALL).unwrap(), expected, "seed {seed}");
+        assert_eq!(incremental.lists.digests(&Visibility::everything()).unwrap(), expected, "seed {seed}");
+        assert_eq!(backwards.lists.digests(&Visibility::everything()).unwrap(), expected, "seed {seed}");
         assert_eq!(whole.lists.applied_seq().unwrap(), items.len() as u64);
 
         let mut compared = incremental.lists.load().unwrap();
@@ -387,7 +385,7 @@ fn deleting_every_item_leaves_no_row() {
     let fixture = loaded(&items_after(&changes));
     let gone: Vec<Change> = changes.iter().map(|change| Change { item: None, ..change.clone() }).collect();
     fixture.lists.apply(&gone, 1).unwrap();
-    for table in fixture.lists.digests(&ALL).unwrap() {
+    for table in fixture.lists.digests(&Visibility::everything()).unwrap() {
         assert_eq!(table.rows, 0, "{}", table.table);
     }
 }
@@ -397,8 +395,19 @@ fn readers_of_public_items_see_lists_in_which_nothing_confidential_ever_was() {
     for seed in 100..120 {
         let items = items_after(&changes(&mut Random(seed), 250));
         let public: Vec<Change> = items.iter().filter(|change| !change.confidential).cloned().collect();
-        let seen = loaded(&items).lists.digests(&PUBLIC).unwrap();
-        assert_eq!(seen, loaded(&public).lists.digests(&ALL).unwrap(), "seed {seed}");
+        let seen = loaded(&items).lists.digests(&Visibility::public()).unwrap();
+        assert_eq!(seen, loaded(&public).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
+    }
+}
+
+#[test]
+fn readers_of_a_project_see_lists_in_which_no_other_ever_was() {
+    for seed in 200..220 {
+        let items = items_after(&changes(&mut Random(seed), 250));
+        let own: Vec<Change> = items.iter().filter(|change| change.project == PROJECTS[0]).cloned().collect();
+        let reader = Visibility::of_projects([PROJECTS[0]]).with_confidential();
+        let seen = loaded(&items).lists.digests(&reader).unwrap();
+        assert_eq!(seen, loaded(&own).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
     }
 }
 
@@ -443,7 +452,7 @@ fn is_selected(row: &ThreadRow, filter: &ThreadFilter) -> bool {
         && is_in(row.closed_at, filter.closed)
         && filter.draft.is_none_or(|draft| draft == row.draft)
         && filter.unresolved.is_none_or(|unresolved| unresolved == (row.unresolved > 0))
-        && filter.linked.is_none_or(|linked| linked == (row.linked != ClosingLink::None))
+        && filter.linked.is_none_or(|linked| linked == row.linked)
 }
 
 fn order(row: &ThreadRow, order: ThreadOrder) -> Option<i64> {
@@ -508,7 +517,7 @@ fn pages_and_totals_are_those_of_reading_every_row() {
     let mut random = Random(11);
     for number in 0..2000 {
         let query = random_query(&mut random);
-        let visibility = if random.is_one_in(2) { ALL } else { PUBLIC };
+        let visibility = if random.is_one_in(2) { Visibility::everything() } else { Visibility::public() };
         let every_row = ThreadQuery {
             kind: query.kind,
             filter: ThreadFilter::default(),
@@ -542,22 +551,24 @@ fn commits_belong_to_the_request_that_introduced_them_and_are_found_by_directory
     let items = items_after(&changes(&mut Random(5), 600));
     let lists = loaded(&items).lists;
     let all = PageRequest { first: 100, after: None, with_total: true };
-    let page = lists.commits(&CommitQuery::default(), &all, &PUBLIC).unwrap();
+    let page = lists.commits(&CommitQuery::default(), &all, &Visibility::public()).unwrap();
     assert_eq!(page.total.unwrap().count, page.rows.len() as u64);
     assert!(page.rows.iter().any(|commit| commit.merge_request.is_some()));
     let is_in_src = |commit: &&CommitRow| commit.paths.iter().any(|path| path.starts_with("src/"));
     let expected: Vec<CommitRow> = page.rows.iter().filter(is_in_src).cloned().collect();
     let in_src = CommitQuery { paths: vec!["src".to_owned()], ..CommitQuery::default() };
-    let found = lists.commits(&in_src, &all, &PUBLIC).unwrap();
+    let found = lists.commits(&in_src, &all, &Visibility::public()).unwrap();
     assert_eq!(found.rows, expected);
     assert_eq!(found.total.unwrap().count, expected.len() as u64);
 
-    let people = lists.people(&PersonQuery { first: 10, with_total: true, ..PersonQuery::default() }, &ALL).unwrap();
+    let people = lists
+        .people(&PersonQuery { first: 10, with_total: true, ..PersonQuery::default() }, &Visibility::everything())
+        .unwrap();
     assert_eq!(people.total.unwrap().count, people.rows.len() as u64);
     for person in people.rows {
         let authors = vec![person.person.to_uppercase()];
         let by = CommitQuery { authors, kinds: vec![CommitKind::Commit], ..CommitQuery::default() };
-        let commits = lists.commits(&by, &all, &PUBLIC).unwrap();
+        let commits = lists.commits(&by, &all, &Visibility::public()).unwrap();
         assert_eq!(commits.rows.len() as u64, person.commits, "{}", person.person);
     }
 }
@@ -571,21 +582,24 @@ fn files_are_ranked_and_activity_counts_days() {
     }
     let lists = loaded(&items_after(&changes)).lists;
     let all = PageRequest { first: 100, after: None, with_total: true };
-    let files = lists.files(&FileQuery::default(), &all, &PUBLIC).unwrap().rows;
+    let files = lists.files(&FileQuery::default(), &all, &Visibility::public()).unwrap().rows;
     assert!(files.is_sorted_by(|a, b| a.importance >= b.importance) && files[0].importance > 0);
     let entities = EntityQuery { names: vec!["OPEN".to_owned()], ..EntityQuery::default() };
-    let entities = lists.entities(&entities, &all, &PUBLIC).unwrap();
+    let entities = lists.entities(&entities, &all, &Visibility::public()).unwrap();
     assert!(!entities.rows.is_empty() && entities.rows.iter().all(|entity| entity.short_name == "open"));
     assert!(entities.rows.iter().any(|entity| entity.importance > 0));
     let decisions = FileQuery { paths: vec!["docs".to_owned()], order: FileOrder::Path, ..FileQuery::default() };
-    let decisions = lists.files(&decisions, &all, &PUBLIC).unwrap();
+    let decisions = lists.files(&decisions, &all, &Visibility::public()).unwrap();
     assert!(decisions.rows.iter().all(|file| file.path == "docs/adr/1.md") && !decisions.rows.is_empty());
 
     for period in [Period::Day, Period::Week, Period::Month, Period::Year] {
-        let activity = lists.activity(&[], period, TimeRange::default(), &ALL).unwrap();
+        let activity = lists.activity(&[], period, TimeRange::default(), &Visibility::everything()).unwrap();
         let sum = |count: fn(&Activity) -> u64| activity.iter().map(count).sum::<u64>();
-        assert_eq!(sum(|of| of.issues_opened), lists.count(ListKind::Issue, &[], &ALL).unwrap());
-        assert_eq!(sum(|of| of.discussions), lists.count(ListKind::Discussion, &[], &ALL).unwrap());
+        assert_eq!(sum(|of| of.issues_opened), lists.count(ListKind::Issue, &[], &Visibility::everything()).unwrap());
+        assert_eq!(
+            sum(|of| of.discussions),
+            lists.count(ListKind::Discussion, &[], &Visibility::everything()).unwrap()
+        );
         assert!(activity.is_sorted_by_key(|of| of.start));
     }
 }
@@ -602,5 +616,5 @@ fn a_load_that_is_dropped_leaves_nothing() {
     drop(load);
     assert_eq!(files(), before);
     assert_eq!(ledger.lists().applied_seq().unwrap(), 0);
-    assert!(ledger.lists().digests(&ALL).unwrap().iter().all(|table| table.rows == 0));
+    assert!(ledger.lists().digests(&Visibility::everything()).unwrap().iter().all(|table| table.rows == 0));
 }

@@ -54,7 +54,7 @@ pub struct ThreadFilter {
     pub participants: Vec<String>,
     /// Numbers of milestones.
     pub milestones: Vec<u64>,
-    /// Labels of which they have at least one.
+    /// Labels: they have at least one of them.
     pub any_label: Vec<String>,
     /// Labels that they all have.
     pub all_labels: Vec<String>,
@@ -72,7 +72,7 @@ pub struct ThreadFilter {
     pub draft: Option<bool>,
     /// Whether they have discussions that can be resolved and are not.
     pub unresolved: Option<bool>,
-    /// Whether they close an issue, or are closed by a merge request or commit.
+    /// Whether they close an issue of their project, or are closed by a merge request or commit of it.
     pub linked: Option<bool>,
 }
 
@@ -93,19 +93,6 @@ pub enum ThreadOrder {
     Number,
     /// How many notes they have.
     Notes,
-}
-
-/// Whether something closes an issue or merge request or is closed by it, and where that is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClosingLink {
-    /// Nothing does.
-    #[default]
-    None,
-    /// Only something in another project.
-    OtherProject,
-    /// Something in the same project.
-    SameProject,
 }
 
 /// An issue or merge request in a list. What is counted is what everybody may see who may see the thread itself.
@@ -151,17 +138,14 @@ pub struct ThreadRow {
     pub last_note_at: Option<Timestamp>,
     /// User names of the author and of those who wrote notes, sorted.
     pub participants: Vec<String>,
-    /// Whether it closes something or is closed by something.
-    pub linked: ClosingLink,
+    /// Whether it closes an issue of its project, or is closed by a merge request or commit of it.
+    pub linked: bool,
 }
 
 const COLUMNS: &str =
     "project, kind, iid, title, state, draft, confidential, author, created_at, updated_at, merged_at,
     closed_at, milestone, labels, assignees, reviewers, approvers, discussions, unresolved, notes, last_note_at,
     participants, linked";
-
-/// The flag of what is linked with something in the same project.
-const LINKED_WITHIN: &str = "linked within";
 
 impl ThreadRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -187,11 +171,7 @@ impl ThreadRow {
             notes: count(row, 19)?,
             last_note_at: optional_time(row, 20)?,
             participants: names(row, 21)?,
-            linked: match row.get::<_, i64>(22)? {
-                0 => ClosingLink::None,
-                1 => ClosingLink::OtherProject,
-                _ => ClosingLink::SameProject,
-            },
+            linked: row.get(22)?,
         })
     }
 
@@ -207,14 +187,6 @@ impl ThreadRow {
         Ok(statement.query_row(params![project, list.as_str(), iid], Self::read).optional()?)
     }
 
-    /// As somebody sees it who may not see every project: what another project has is not linked.
-    pub(super) fn without_hidden_links(mut self, shows_all_projects: bool) -> Self {
-        if self.linked == ClosingLink::OtherProject && !shows_all_projects {
-            self.linked = ClosingLink::None;
-        }
-        self
-    }
-
     pub(super) fn entry(&self) -> Entry {
         let mut values = BTreeSet::new();
         let mut add = |field: Field, names: &[String]| {
@@ -227,12 +199,7 @@ impl ThreadRow {
         add(Field::Participant, &self.participants);
         add(Field::Label, &self.labels);
         add(Field::Milestone, self.milestone.map(|iid| iid.to_string()).as_slice());
-        let flags = [
-            ("draft", self.draft),
-            ("unresolved", self.unresolved > 0),
-            ("linked", self.linked != ClosingLink::None),
-            (LINKED_WITHIN, self.linked == ClosingLink::SameProject),
-        ];
+        let flags = [("draft", self.draft), ("unresolved", self.unresolved > 0), ("linked", self.linked)];
         values.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (Field::Is, (*flag).to_owned())));
         let ms = |at: Timestamp| at.as_millisecond();
         let mut orders = vec![(Field::ByNumber, to_i64(self.id.iid)), (Field::ByNotes, to_i64(self.notes))];
@@ -340,24 +307,21 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
                         FROM list_discussions AS d INDEXED BY list_discussions_thread, json_each(d.people) AS person
                         WHERE d.project = ?1 AND d.thread = ?4 AND d.confidential <= t.confidential
                         ORDER BY name)),
-                linked = (
-                    SELECT COALESCE(MAX(1 + (c.closer_project = c.closed_project)), 0)
-                    FROM (
-                        SELECT closer_project, closer, closed_project, closed, confidential FROM list_closes
-                        WHERE closer_project = ?1 AND closer = ?4
+                linked = EXISTS (
+                    SELECT 1 FROM (
+                        SELECT closer, closed, confidential FROM list_closes INDEXED BY list_closes_closer
+                        WHERE project = ?1 AND closer = ?4
                         UNION ALL
-                        SELECT closer_project, closer, closed_project, closed, confidential FROM list_closes
-                        WHERE closed_project = ?1 AND closed = ?4
+                        SELECT closer, closed, confidential FROM list_closes INDEXED BY list_closes_closed
+                        WHERE project = ?1 AND closed = ?4
                     ) AS c
                     WHERE c.confidential <= t.confidential
                         AND (c.closer NOT LIKE '!%' OR EXISTS (
-                            SELECT 1 FROM list_threads AS own WHERE own.project = c.closer_project
-                            AND own.kind = 'merge_request' AND own.iid = CAST(substr(c.closer, 2) AS INTEGER)
-                            AND own.confidential <= t.confidential))
+                            SELECT 1 FROM list_threads AS own WHERE own.project = ?1 AND own.kind = 'merge_request'
+                            AND own.iid = CAST(substr(c.closer, 2) AS INTEGER) AND own.confidential <= t.confidential))
                         AND EXISTS (
-                            SELECT 1 FROM list_threads AS own WHERE own.project = c.closed_project
-                            AND own.kind = 'issue' AND own.iid = CAST(substr(c.closed, 2) AS INTEGER)
-                            AND own.confidential <= t.confidential))
+                            SELECT 1 FROM list_threads AS own WHERE own.project = ?1 AND own.kind = 'issue'
+                            AND own.iid = CAST(substr(c.closed, 2) AS INTEGER) AND own.confidential <= t.confidential))
              WHERE t.project = ?1 AND t.kind = ?2 AND t.iid = ?3",
         )?
         .execute(params![id.project, id.list.as_str(), iid, short])?;
@@ -365,8 +329,7 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
 }
 
 impl ThreadQuery {
-    /// What it selects; `shows_all_projects` is whether the reader may see every project.
-    pub(super) fn selection(&self, shows_all_projects: bool) -> Selection {
+    pub(super) fn selection(&self) -> Selection {
         let filter = &self.filter;
         let mut facets = vec![
             Facet::any(Field::Author, &filter.authors, "t.author COLLATE NOCASE IN (SELECT value FROM json_each(?))"),
@@ -385,15 +348,10 @@ impl ThreadQuery {
         if !filter.no_label.is_empty() {
             conditions.push(Condition::names(concat!("NOT ", has_any!("t.labels")), &filter.no_label));
         }
-        let linked = if shows_all_projects {
-            Flag::new("linked", "t.linked > 0", "t.linked = 0", filter.linked)
-        } else {
-            Flag::new(LINKED_WITHIN, "t.linked > 1", "t.linked < 2", filter.linked)
-        };
         let flags = [
             Flag::new("draft", "t.draft", "NOT t.draft", filter.draft),
             Flag::new("unresolved", "t.unresolved > 0", "t.unresolved = 0", filter.unresolved),
-            linked,
+            Flag::new("linked", "t.linked", "NOT t.linked", filter.linked),
         ];
         Selection {
             list: self.kind.into(),

@@ -164,7 +164,7 @@ async fn talk(session: &Session, client: &Client, chat: i64, model: bool) -> Res
                 session.terminal.line(format_args!("\n{}\n", plain(&message.text)))?;
             }
             // A question that cannot be asked does not end the conversation of a person.
-            Err(Failure { message: Some(message), .. }) if interactive => session.terminal.error(message),
+            Err(failure) if interactive && failure.message.is_some() => failure.print(&session.terminal),
             Err(failure) => return Err(failure),
         }
     }

@@ -77,7 +77,8 @@ impl Report {
     }
 
     fn fail(&mut self, name: impl fmt::Display, failure: Failure) {
-        self.add(name, Status::Failed, failure.message.unwrap_or_default(), failure.code);
+        let code = failure.code;
+        self.add(name, Status::Failed, failure.sentence(), code);
     }
 
     fn add(&mut self, name: impl fmt::Display, status: Status, detail: impl fmt::Display, code: u8) {
@@ -105,7 +106,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     } else {
         print(session, &report)?;
     }
-    if code == 0 { Ok(()) } else { Err(Failure { message: None, code }) }
+    if code == 0 { Ok(()) } else { Err(Failure { code, ..Failure::reported() }) }
 }
 
 fn print(session: &Session, report: &Report) -> Result<()> {
@@ -316,7 +317,7 @@ async fn check_secrets(client: &Client, report: &mut Report) {
     match client.answer(StatsRequest {}).await {
         Ok(found) => {
             for of in found.secrets {
-                let (project, kinds) = (stats::project_name(&of), stats::count_kinds(&of));
+                let (project, kinds) = (&of.project, stats::count_kinds(&of));
                 let detail = format!("in {project} {kinds} were replaced; whoever wrote them should revoke them");
                 report.warn("secrets", detail);
             }

@@ -123,7 +123,7 @@ fn prompt<T>(question: &str, usual: Option<&str>, check: impl Fn(&str) -> Result
         let answer = Some(answer.trim()).filter(|answer| !answer.is_empty()).or(usual).unwrap_or_default();
         match check(answer) {
             Ok(value) => return Ok(value),
-            Err(failure) => writeln!(anstream::stderr(), "{}", plain(&failure.message.unwrap_or_default()))?,
+            Err(failure) => writeln!(anstream::stderr(), "{}", plain(&failure.sentence()))?,
         }
     }
 }

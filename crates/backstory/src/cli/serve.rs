@@ -168,7 +168,8 @@ impl Server {
         let working =
             roles.has(ServerRole::Write).then(|| tokio::spawn(work_in_background(engine.clone(), ended.clone())));
         let tokens = config.server_tokens.iter();
-        let tokens = tokens.filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, sight: of.sight }));
+        let tokens = tokens
+            .filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, visibility: of.visibility.clone() }));
         let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
         let served =
             backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;

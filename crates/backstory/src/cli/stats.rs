@@ -20,11 +20,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Returns the project of secrets, or `people`, who belong to no project.
-pub(super) fn project_name(secrets: &ProjectSecrets) -> &str {
-    if secrets.project.is_empty() { "people" } else { &secrets.project }
-}
-
 /// Counts secrets by kind: `1 jwt, 2 password`.
 pub(super) fn count_kinds(secrets: &ProjectSecrets) -> String {
     let each = secrets.secrets.iter().map(|secret| format!("{} {}", thousands(secret.count), secret.kind));
@@ -67,7 +62,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         session.terminal.line(format_args!("{:<18}{value}", format!("{name}:")))?;
         if name == REPLACED {
             for secrets in &stats.secrets {
-                session.terminal.line(format_args!("  {}: {}", project_name(secrets), count_kinds(secrets)))?;
+                session.terminal.line(format_args!("  {}: {}", secrets.project, count_kinds(secrets)))?;
             }
         }
     }

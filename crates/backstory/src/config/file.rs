@@ -13,7 +13,7 @@ use backstory_engine::{
     llm,
     model::id::is_project_path,
     model::score::Profile,
-    model::sight::Visibility,
+    model::visibility::Visibility,
     settings::{ForgeKind, Links, Ranking, Repositories, Retention, Schedule, Snapshots},
     snapshot::MAX_KEPT,
     sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
@@ -80,7 +80,7 @@ pub(super) struct File {
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) variable: String,
-    pub(super) sight: Visibility,
+    pub(super) visibility: Visibility,
 }
 
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl Source<'_> {
     fn server_tokens(self, plain: Option<Spanned<String>>, scoped: Vec<TokenToml>) -> Result<Vec<ServerToken>> {
         let mut tokens = Vec::new();
         if let Some(variable) = self.variable("token_env", plain)? {
-            tokens.push(ServerToken { variable, sight: Visibility::Open });
+            tokens.push(ServerToken { variable, visibility: Visibility::public() });
         }
         for TokenToml { env, scopes } in scoped {
             let span = env.span();
@@ -218,17 +218,17 @@ impl Source<'_> {
                     self.wrong(span, format!("env: {variable} is named twice; give each token its own variable"))
                 );
             }
-            let mut sight = Visibility::Open;
+            let mut visibility = Visibility::public();
             for scope in scopes {
                 match scope.get_ref().as_str() {
-                    "confidential" => sight = Visibility::Confidential,
+                    "confidential" => visibility = Visibility::everything(),
                     other => {
                         let what = format!("scopes: '{other}' is none; the only one is confidential");
                         return Err(self.wrong(scope.span(), what));
                     }
                 }
             }
-            tokens.push(ServerToken { variable, sight });
+            tokens.push(ServerToken { variable, visibility });
         }
         Ok(tokens)
     }

@@ -2,7 +2,6 @@
 //! be read.
 
 use backstory_engine::{
-    model::sight::Visibility,
     read::{Freshness, SyncStatus, SyncStatusRequest},
     settings::{Forge, ForgeKind},
     sources::forge::{Client as ForgeClient, List, PageStart},
@@ -70,7 +69,7 @@ pub(super) async fn check(client: &Client, config: &Config, report: &mut Report)
 /// What is kept of what only some may see.
 fn confidential(forge: &Forge, of: &Freshness) -> String {
     let project = &of.project;
-    if forge.sight() == Visibility::Open {
+    if !forge.reads_confidential() {
         return format!("confidential issues and internal notes of {project} are left out");
     }
     let issues = counted(of.confidential_issues, "confidential issue", "confidential issues");

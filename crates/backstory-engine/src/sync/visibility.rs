@@ -1,24 +1,24 @@
 //! Reacts to a changed visibility of a forge: confidential issues and internal notes are read, or no longer kept.
 
-use backstory_model::sight::Visibility;
+use backstory_model::entity::ItemKind;
 use jiff::Timestamp;
 
 use super::{Scope, project::ProjectSync};
 use crate::{error::Result, forget::subject::people_referenced_only_by, resources::Resources};
 
 impl ProjectSync<'_> {
-    /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which open items have
+    /// How much must be read so that the ledger ends with what this sync may see. Nothing tells which public items have
     /// internal notes or are linked with something confidential, so after a change of the setting everything is read.
     pub(super) async fn widen_scope_for_visibility(&mut self, scope: Scope) -> Result<Scope> {
-        let (project, sight) = (self.project.to_owned(), self.forge.sight());
+        let (project, confidential) = (self.project.to_owned(), self.forge.reads_confidential());
         let differs = move |resources: &Resources| {
-            let gone = if sight == Visibility::Open { tombstone_all_confidential(resources, &project)? } else { 0 };
-            let before = resources.ledger().synced_visibility(&project)?;
+            let gone = if confidential { 0 } else { tombstone_all_confidential(resources, &project)? };
+            let before = resources.ledger().is_confidential_synced(&project)?;
             if before.is_none() {
                 // Should this sync be cut off, the next knows what it saw.
-                resources.ledger().note_sight(&project, sight)?;
+                resources.ledger().record_confidential_sync(&project, confidential)?;
             }
-            Ok((gone, gone > 0 || before.is_some_and(|before| before != sight)))
+            Ok((gone, gone > 0 || before.is_some_and(|before| before != confidential)))
         };
         let (gone, differs) = self.resources.blocking(differs).await?;
         self.report.gone += gone;
@@ -26,9 +26,9 @@ impl ProjectSync<'_> {
     }
 
     /// Records that all was read that this sync may see.
-    pub(super) async fn note_sight(&self) -> Result<()> {
-        let (project, sight) = (self.project.to_owned(), self.forge.sight());
-        self.resources.with_ledger(move |ledger| ledger.note_sight(&project, sight)).await
+    pub(super) async fn record_confidential_sync(&self) -> Result<()> {
+        let (project, confidential) = (self.project.to_owned(), self.forge.reads_confidential());
+        self.resources.with_ledger(move |ledger| ledger.record_confidential_sync(&project, confidential)).await
     }
 }
 
@@ -39,8 +39,8 @@ fn tombstone_all_confidential(resources: &Resources, project: &str) -> Result<u6
     if items.is_empty() {
         return Ok(0);
     }
-    let people = people_referenced_only_by(resources, |item| item.project == project && item.confidential)?;
-    let people = people.into_iter().map(|key| (String::new(), backstory_model::entity::ItemKind::Person, key));
-    let gone = items.into_iter().map(|(kind, key)| (project.to_owned(), kind, key)).chain(people);
+    let people = people_referenced_only_by(resources, project, |item| item.confidential)?;
+    let people = people.into_iter().map(|key| (ItemKind::Person, key));
+    let gone = items.into_iter().chain(people).map(|(kind, key)| (project.to_owned(), kind, key));
     Ok(resources.ledger().bury(&gone.collect::<Vec<_>>(), Timestamp::now())?)
 }
