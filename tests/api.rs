@@ -142,6 +142,14 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
     assert_eq!(api.request("tasks", None, &json!({})).await, (200, json!([])));
 }
 
+/// What is said of what a token may not do here.
+fn own_secret_only(what: &str) -> String {
+    format!(
+        "403 FORBIDDEN: this token may not {what} by /api/v1, which takes that only with the data directory's own secret; \
+         /graphql takes it with this token"
+    )
+}
+
 #[tokio::test]
 async fn a_token_reads_and_the_secret_of_the_data_directory_may_do_everything() {
     let mut all = UseCases::default();
@@ -159,9 +167,11 @@ async fn a_token_reads_and_the_secret_of_the_data_directory_may_do_everything() 
             // The request itself is wrong, but that is not what is wrong first.
             let answer = api.send(name, shown, "application/json", "nothing").await;
             let wanted = match scope {
-                Scope::Read => format!("400 INVALID: the body is no request '{name}': expected ident at line 1 column 2"),
-                Scope::Sync => "403 FORBIDDEN: this token may not start work; only a command that can read the data directory may".to_owned(),
-                Scope::Admin => "403 FORBIDDEN: this token may not change anything; only a command that can read the data directory may".to_owned(),
+                Scope::Read => {
+                    format!("400 INVALID: the body is no request '{name}': expected ident at line 1 column 2")
+                }
+                Scope::Sync => own_secret_only("start work"),
+                Scope::Admin => own_secret_only("change anything"),
             };
             assert_eq!(refusal(&answer), wanted, "{name}");
             let answer = api.send(name, Some(&secret), "application/json", "nothing").await;
@@ -225,7 +235,8 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api = Api::new(&format!("http://{}", listener.local_addr().unwrap()));
     let token = Token { secret: SecretString::from(TOKEN), visibility: Visibility::public() };
-    let access = Access { tokens: vec![token], own: SecretString::from("of the data directory"), webhooks: false };
+    let own = SecretString::from("of the data directory");
+    let access = Access { tokens: vec![token], own, webhooks: false, origins: Vec::new() };
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
     expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
         .assert_eq(&refusal(&api.request("stats", Some(TOKEN), &json!({})).await));

@@ -301,6 +301,45 @@ fn doctor_checks_git_and_the_clones() {
 }
 
 #[test]
+fn a_sync_of_a_repository_whose_source_is_gone_fails_without_blaming_the_command() {
+    let shop = shop();
+    let sandbox = Sandbox::indexed(&shop);
+    drop(shop);
+    let failed = sandbox.run(&["sync", "acme/shop"]);
+    assert_eq!((failed.code, failed.stdout.as_str()), (1, ""), "{failed:?}");
+    assert!(failed.stderr.contains("acme/shop"), "{failed:?}");
+}
+
+#[test]
+fn code_is_found_again_once_a_missing_clone_is_back() {
+    let (shop, web) = (shop(), shop());
+    let sandbox = Sandbox::indexed(&shop);
+    sandbox.run(&["add", &web.path().display().to_string(), "--name", "acme/web"]).ok();
+    sandbox.run(&["backup", "copy.sqlite"]).ok();
+    sandbox.run(&["restore", "copy.sqlite", "--data-dir", "elsewhere"]).ok();
+    let run = |args: &[&str]| sandbox.run(&[args, &["--data-dir", "elsewhere"]].concat());
+    let found = |project: &str| {
+        let words = ["search", "rounding", "--type", "code", "--mode", "lexical", "--project", project, "--json"];
+        run(&words).ok().json()["hits"].as_array().unwrap().len()
+    };
+    let missing = |project: &str| format!("{project}: its clone is missing");
+    let status = run(&["status"]).ok().stderr;
+    assert!(status.contains(&missing("acme/shop")) && status.contains(&missing("acme/web")), "{status}");
+    assert!(status.contains("'backstory sync acme/shop' clones it again"), "{status}");
+    assert_eq!((found("acme/shop"), found("acme/web")), (0, 0));
+
+    run(&["sync", "acme/web"]).ok();
+    assert_eq!(found("acme/shop"), 0);
+    assert!(found("acme/web") > 0, "the code of a clone that is back can be found");
+    let status = run(&["status"]).ok().stderr;
+    assert!(status.contains(&missing("acme/shop")) && !status.contains(&missing("acme/web")), "{status}");
+    run(&["sync"]).ok();
+    assert!(found("acme/shop") > 0);
+    assert!(!run(&["status"]).ok().stderr.contains("missing"));
+    assert_eq!(run(&["check", "--json"]).ok().json()["ok"], true);
+}
+
+#[test]
 fn up_indexes_what_is_around_and_serves_it() {
     let (shop, mut other) = (shop(), shop());
     let sandbox = Sandbox::empty();

@@ -329,3 +329,16 @@ fn golden_queries_return_known_items() {
         assert!(rank <= max_rank, "{query}: {:?}", ids.collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn the_nearest_name_is_the_one_with_the_fewest_typos() {
+    let forge = Forge::start();
+    for label in ["build", "docs", "user-documentation"] {
+        forge.new_label("acme/shop#6", label);
+    }
+    let sandbox = Sandbox::synced(&forge);
+    for (label, nearest) in [("bgu", "bug"), ("dcos", "docs")] {
+        let noted = sandbox.run(&["list", "issues", "--label", label]).ok().stderr;
+        assert_eq!(noted, format!("note: nothing has the label '{label}'; the nearest name is '{nearest}'\n"));
+    }
+}

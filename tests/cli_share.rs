@@ -34,7 +34,14 @@ fn readers_are_answered_while_a_command_is_at_work() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
     let sync = waiting_sync(&forge, &sandbox);
-    assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
+    let counted = sandbox.run(&["count", "issues"]).ok();
+    assert_eq!(counted.stdout, "Issues: 6\n");
+    for noted in [counted, sandbox.run(&["list", "issues"]).ok()] {
+        assert!(
+            noted.stderr.contains("a sync is at work, so not everything is there yet: acme/shop issues"),
+            "{noted:?}"
+        );
+    }
     assert!(sandbox.run(&["search", "session cookies", "--mode", "lexical"]).ok().stdout.contains("acme/shop"));
     assert!(sandbox.run(&["show", "#1"]).ok().stdout.starts_with("Issue acme/shop#1"));
     assert!(sandbox.run(&["sync-status"]).ok().stdout.starts_with("Syncing: acme/shop issues"));
@@ -106,6 +113,7 @@ fn a_forced_sync_takes_over_from_one_of_another_process() {
     assert!(second.stderr.contains(&format!("the sync of backstory sync (pid {pid}) was stopped")), "{second:?}");
     let runs = sandbox.run(&["sync-status", "--json"]).ok().json()["runs"].clone();
     assert_eq!((&runs[0]["status"], &runs[1]["status"]), (&json!("succeeded"), &json!("failed")));
+    assert_eq!(runs[1]["error"], "stopped by Ctrl-C, or by 'sync --force' or 'stopTask' of somebody else");
 }
 
 #[test]
@@ -153,7 +161,13 @@ fn embedding_is_shared_and_can_be_interrupted() {
     forge.hold();
     let embed = sandbox.spawn(&["embed"]);
     eventually("the provider is asked", || forge.was_asked());
-    assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
+    let counted = sandbox.run(&["count", "issues"]).ok();
+    assert_eq!((counted.stdout.as_str(), counted.stderr.contains("sync")), ("Issues: 6\n", false), "{counted:?}");
+    for args in [&["sync", "--force"][..], &["sync", "--only", "issues"]] {
+        let refused = error(&sandbox.run(args)).replace(&embed.id().to_string(), "[PID]");
+        expect!["backstory embed (pid [PID]) is using data; wait for it to end, end it with 'kill [PID]', or run 'backstory serve', which does long work for every command"]
+            .assert_eq(&refused);
+    }
     signal(embed.id(), Signal::INT);
     let embed = end(&sandbox, embed);
     assert_eq!(embed.code, 130, "{embed:?}");
@@ -161,4 +175,25 @@ fn embedding_is_shared_and_can_be_interrupted() {
         .assert_eq(embed.stderr.lines().last().unwrap());
     assert!(!sandbox.data().join("server.json").exists());
     assert_eq!(sandbox.run(&["count", "issues"]).ok().stdout, "Issues: 6\n");
+}
+
+#[test]
+fn only_a_configuration_that_exists_is_said_to_differ() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let sync = waiting_sync(&forge, &sandbox);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let data = sandbox.data().display().to_string();
+    let count = || {
+        let mut command = sandbox.command(&["count", "issues", "--data-dir", &data]);
+        sandbox.output(&command.current_dir(elsewhere.path()).output().unwrap()).ok().stderr
+    };
+    let noted = count();
+    assert!(!noted.contains("is not what"), "{noted}");
+    std::fs::write(elsewhere.path().join("backstory.toml"), "# nothing\n").unwrap();
+    let noted = count();
+    let expected = format!("backstory.toml is not what backstory sync (pid {}) has read", sync.id());
+    assert!(noted.contains(&expected), "{noted}");
+    forge.release();
+    end(&sandbox, sync).ok();
 }

@@ -134,6 +134,45 @@ fn a_bare_commit_is_of_the_clone_that_the_user_stands_in() {
 }
 
 #[test]
+fn a_bare_number_is_of_the_clone_that_the_user_stands_in() {
+    let (shop, sandbox) = indexed();
+    let mut other = Fixture::new();
+    other.write("src/other.py", "def other():\n    pass\n");
+    other.commit("Begin another project");
+    sandbox.run(&["add", &other.path().display().to_string(), "--name", "acme/other"]).ok();
+    let show = |args: &[&str], directory: &Path| {
+        let args = [&["show"][..], args].concat();
+        error(&sandbox.output(&sandbox.command(&args).current_dir(directory).output().unwrap()), 1)
+    };
+    let absent = |what: &str| {
+        format!("there is no {what} in the index; check the reference, or run 'backstory sync' if it is new")
+    };
+    assert_eq!(show(&["#1"], shop.path()), absent("issue acme/shop#1"));
+    assert_eq!(show(&["mr", "7"], &shop.path().join("src")), absent("merge request acme/shop!7"));
+    assert_eq!(show(&["#1"], other.path()), absent("issue acme/other#1"));
+    assert_eq!(show(&["#1", "--project", "acme/shop"], other.path()), absent("issue acme/shop#1"));
+}
+
+#[test]
+fn a_file_that_was_removed_is_said_to_be_with_the_commit() {
+    let (mut shop, sandbox) = indexed();
+    shop.git(["rm", "--quiet", "src/cart.py"]);
+    shop.commit("Sell nothing any more");
+    sandbox.run(&["sync"]).ok();
+    let (sha, head) = (&shop.sha("main").to_string()[..8], &shop.sha("main").to_string()[..12]);
+    for what in ["src/cart.py", "src/cart.py:3"] {
+        assert_eq!(
+            error(&sandbox.run(&["why", what]), 1),
+            format!(
+                "there is no file src/cart.py in acme/shop at {head}; it was removed by {sha} (Sell nothing any more, \
+                 2024-01-01), which 'backstory why acme/shop@{sha}' explains"
+            )
+        );
+    }
+    sandbox.run(&["why", &format!("acme/shop@{sha}")]).ok();
+}
+
+#[test]
 fn history_follows_names() {
     let (_shop, sandbox) = indexed();
     expect![[r#"
@@ -159,6 +198,27 @@ fn an_entity_tells_where_it_is_and_what_uses_it() {
     .assert_eq(&told(&sandbox.run(&["entity", "load"]).ok()));
     let answer = sandbox.run(&["entity", "acme/shop:src/session.py#load", "--json"]).ok().json();
     assert_eq!((&answer[0]["path"], &answer[0]["lines"]), (&json!("src/session.py"), &json!([1, 2])), "{answer}");
+}
+
+#[test]
+fn the_graph_is_explored_from_any_node() {
+    let (_shop, sandbox) = indexed();
+    let (load, total) = ("acme/shop:src/session.py#load", "acme/shop:src/cart.py#total");
+    expect![[r#"
+        acme/shop:src/session.py#load
+          ← CALLS acme/shop:src/cart.py#total"#]]
+    .assert_eq(&told(&sandbox.run(&["path", load, total]).ok()));
+    let nowhere = sandbox.run(&["path", load, total, "--edges", "blocks,closes"]).ok();
+    assert_eq!(told(&nowhere), "No path.");
+    expect![[r#"
+        1  acme/shop:src/cart.py#total
+        1  acme/shop:src/session.py#store"#]]
+    .assert_eq(&told(&sandbox.run(&["neighborhood", load, "--edges", "calls"]).ok()));
+    let near = sandbox.run(&["neighborhood", load, "--depth", "2", "--limit", "1", "--json"]).ok().json();
+    assert_eq!(near["neighbors"].as_array().unwrap().len(), 1, "{near}");
+    assert_eq!(near["left_out"].as_array().unwrap().len(), 1, "{near}");
+    sandbox.run(&["path", load, total, "--edges", "nothing"]).error(2);
+    sandbox.run(&["path", load, "acme/shop:src/none.py"]).error(1);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn unknown_keys_are_reported_with_what_was_probably_meant() {
     check_behind(
         "[server]\ntoken = \"x\"",
         &expect![
-            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`; did you mean `token_env`?"
+            "backstory.toml:8: TOML parse error at line 8, column 1: unknown field `token`, expected one of `listen`, `token_env`, `tokens`, `allowed_origins`; did you mean `token_env`?"
         ],
     );
     check_changed(
@@ -253,6 +253,16 @@ fn wrong_values_of_embedding_search_and_server_are_reported_with_what_would_be_r
     check_behind(
         "[server]\nlisten = \"7373\"",
         &expect!["backstory.toml:8: listen: '7373' is no address to listen on; write 127.0.0.1:7373"],
+    );
+    check_behind(
+        "[server]\nallowed_origins = [\"https://grafana.example.com/\"]",
+        &expect![
+            "backstory.toml:8: allowed_origins: 'https://grafana.example.com/' is no origin; write https://grafana.example.com"
+        ],
+    );
+    check_behind(
+        "[server]\nallowed_origins = [\"*\"]",
+        &expect!["backstory.toml:8: allowed_origins: '*' is no origin; write one such as https://grafana.example.com"],
     );
     check(
         &format!("data_dir = \"\"\n{FORGE}"),

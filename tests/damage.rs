@@ -258,6 +258,92 @@ fn an_empty_ledger_beside_projections_is_no_new_one() {
     }
 }
 
+/// "check" was green over the graph of another ledger.
+#[test]
+fn projections_of_another_ledger_are_made_anew() {
+    let world = World::new();
+    let other = Sandbox::new(&world.forge);
+    other.run(&["sync"]).ok();
+    for name in DAMAGED {
+        let sandbox = world.copy();
+        let projection = sandbox.data().join(name);
+        fs::remove_dir_all(&projection).unwrap();
+        copy_all(&other.data().join(name), &projection);
+        let output = quiet(sandbox.run(&["check", "--digest"]), name);
+        assert!(
+            output.stderr.contains(&format!("the {name} has more than the ledger, or is of another")),
+            "{output:#?}"
+        );
+        assert_eq!(output.stdout, world.digest, "{name}");
+        is_well(&world, &sandbox, name);
+        // Of one that is on no record nothing is known, from then on it is.
+        fs::remove_file(projection.join("LEDGER")).unwrap();
+        let output = quiet(sandbox.run(&["check", "--digest"]), name);
+        assert!(!output.stderr.contains("anew"), "{output:#?}");
+        assert!(projection.join("LEDGER").is_file(), "{name}");
+    }
+}
+
+/// Opening a pipe waits until somebody writes to it.
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_no_reason_to_wait() {
+    let world = World::new();
+    let pipe = |path: &Path| {
+        if path.is_file() {
+            fs::remove_file(path).unwrap();
+        }
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let mut places: Vec<String> = DAMAGED.iter().map(|name| format!("{name}/CURRENT")).collect();
+    for name in DAMAGED {
+        let all = files(&world.sandbox.data().join(name));
+        let inner = all.iter().map(|file| file.strip_prefix(world.sandbox.data()).unwrap().display().to_string());
+        let inner: Vec<String> = inner.filter(|file| file.contains("/1/")).collect();
+        places.extend([inner[0].clone(), inner[inner.len() / 2].clone()]);
+    }
+    for place in places {
+        let sandbox = world.copy();
+        pipe(&sandbox.data().join(&place));
+        is_well(&world, &sandbox, &place);
+    }
+    for (name, said) in [("ledger.sqlite", "is no file"), ("lock", "it is a link or no file")] {
+        let sandbox = world.copy();
+        pipe(&sandbox.data().join(name));
+        let output = quiet(sandbox.run(&["search", "redis"]), name);
+        assert!(output.code != 0 && output.stderr.contains(said), "{name}: {output:#?}");
+    }
+}
+
+/// What it leads to was overwritten.
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let precious = sandbox.path().join("precious");
+    let link = |name: &str| {
+        fs::write(&precious, "precious").unwrap();
+        let path = sandbox.data().join(name);
+        drop(fs::remove_file(&path));
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        path
+    };
+    let lock = link("lock");
+    let output = quiet(sandbox.run(&["search", "redis"]), "lock");
+    assert!(output.code != 0 && output.stderr.contains("it is a link or no file"), "{output:#?}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    fs::remove_file(lock).unwrap();
+    sandbox.run(&["backup", "copy.sqlite"]).ok();
+    for name in ["restored", "ledger.restoring.sqlite", "graph/CURRENT.new"] {
+        link(name);
+        sandbox.run(&["restore", "copy.sqlite"]).ok();
+        is_well(&world, &sandbox, name);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious", "{name}");
+    }
+    link("server.json.new");
+    drop(sandbox.serve());
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+}
+
 /// Runs a command of a shell in a data directory that is on a disk of its own, and its output; `None` if that cannot be had.
 fn on_a_small_disk(sandbox: &Sandbox, megabytes: u64, script: &str) -> Option<Output> {
     let program = sandbox.command(&[]).get_program().to_owned();
@@ -298,6 +384,21 @@ fn a_full_disk_can_be_read_and_nothing_is_dropped() {
     let output = quiet(on_a_small_disk(&sandbox, megabytes + 32, &script).unwrap(), "with room again");
     assert_eq!(output.stdout, world.digest, "{output:#?}");
     assert!(!output.stderr.contains("anew"), "{output:#?}");
+}
+
+#[test]
+fn a_copy_for_which_there_is_no_room_is_refused_for_that() {
+    let world = World::new();
+    let sandbox = world.copy();
+    let size = files(&sandbox.data()).iter().map(|file| fs::metadata(file).unwrap().len() + 4096).sum::<u64>();
+    let script = "dd if=/dev/zero of=data/full bs=4k 2>/dev/null; \"$0\" backup copy.sqlite";
+    let Some(output) = on_a_small_disk(&sandbox, (size >> 20) + 8, script) else {
+        skipped("a full disk cannot be tried, as 'unshare' or 'mount' is refused here");
+        return;
+    };
+    let output = quiet(output, "full");
+    assert!(output.code != 0 && output.stderr.contains("there is no room left on the disk"), "{output:#?}");
+    assert!(!output.stderr.contains("locked"), "{output:#?}");
 }
 
 #[test]

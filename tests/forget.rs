@@ -116,11 +116,15 @@ fn a_first_sync_with_the_same_list_makes_the_same_graph() {
 fn what_is_left_somewhere_is_named() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
-    let stray = sandbox.data().join("notes.txt");
-    fs::write(&stray, "they said: The order tables outgrew MySQL: the nightly report locks them for minutes.").unwrap();
+    let strays = ["notes.txt", "more.txt"].map(|name| sandbox.data().join(name));
+    let text = "they said: The order tables outgrew MySQL: the nightly report locks them for minutes.";
+    strays.iter().for_each(|stray| fs::write(stray, text).unwrap());
     let refused = sandbox.run(&["forget", SECOND]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("pieces of its text are still in data/notes.txt; remove"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("pieces of its text are still in data/more.txt, data/notes.txt; remove"),
+        "{refused:?}"
+    );
     let listed = sandbox.run(&["forget", "--list", "--json"]).ok().json();
     assert_eq!(listed[0]["verified"], false, "{listed}");
     // It is forgotten all the same.
@@ -130,7 +134,7 @@ fn what_is_left_somewhere_is_named() {
     forget(&sandbox, SECOND);
     let verified = || sandbox.run(&["forget", "--list", "--json"]).ok().json()[0]["verified"].clone();
     assert_eq!(verified(), false);
-    fs::remove_file(&stray).unwrap();
+    strays.iter().for_each(|stray| fs::remove_file(stray).unwrap());
     sandbox.run(&["forget", "--undo", SECOND]).ok();
     sandbox.run(&["sync"]).ok();
     forget(&sandbox, SECOND);

@@ -63,6 +63,23 @@ fn a_copy_of_the_ledger_brings_everything_back() {
 }
 
 #[test]
+fn a_backup_that_cannot_be_written_leaves_no_copy() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    for file in ["absent/copy.sqlite", "/proc/copy.sqlite"] {
+        let refused = sandbox.run(&["backup", file]);
+        let message = format!("{file} cannot be written: no such file or directory; name a file in a directory");
+        assert!(refused.error(3).starts_with(&message), "{refused:?}");
+    }
+    let copies = fs::read_dir(sandbox.data().join("backups")).map_or(0, Iterator::count);
+    assert_eq!(copies, 0);
+    sandbox.run(&["backup", "copy.sqlite"]).ok();
+    let copies = fs::read_dir(sandbox.data().join("backups")).map_or(0, Iterator::count);
+    assert_eq!(copies, 0, "it was moved");
+    sandbox.run(&["forget", "acme/shop#2"]).ok();
+}
+
+#[test]
 fn what_is_no_ledger_is_not_restored() {
     let forge = Forge::start();
     let sandbox = Sandbox::synced(&forge);
@@ -73,6 +90,53 @@ fn what_is_no_ledger_is_not_restored() {
         assert!(refused.stderr.contains(what) && refused.code != 0, "{refused:?}");
         assert_eq!(digest(&sandbox), before);
     }
+}
+
+#[test]
+fn nothing_but_a_ledger_is_restored_and_no_ledger_is_lost() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let before = digest(&sandbox);
+    sandbox.run(&["backup", "copy.sqlite"]).ok();
+    fs::write(sandbox.path().join("empty"), "").unwrap();
+    fs::write(sandbox.path().join("zeros"), [0; 4096]).unwrap();
+    let other = rusqlite::Connection::open(sandbox.path().join("other")).unwrap();
+    other.execute_batch("CREATE TABLE items (id INTEGER); PRAGMA user_version = 7;").unwrap();
+    drop(other);
+    assert!(make_pipe(&sandbox.path().join("pipe")));
+    for (file, what) in [
+        ("empty", "is no ledger"),
+        ("zeros", "is no ledger"),
+        ("other", "is no ledger"),
+        ("pipe", "is no file"),
+        (".", "is no file"),
+        ("/dev/zero", "is no file"),
+    ] {
+        let refused = sandbox.run(&["restore", file]);
+        assert!(refused.stderr.contains(what) && refused.code != 0, "{file}: {refused:?}");
+        let names = files_that_begin_with(&sandbox, "ledger.");
+        assert!(!names.iter().any(|name| name.contains("restor")), "{file}: {names:?}");
+        assert_eq!(digest(&sandbox), before, "{file}");
+    }
+
+    let first = sandbox.run(&["restore", "copy.sqlite"]).ok();
+    assert!(first.stderr.contains("ledger.before-restore.sqlite"), "{first:?}");
+    let kept = fs::read(sandbox.data().join("ledger.before-restore.sqlite")).unwrap();
+    let second = sandbox.run(&["restore", "copy.sqlite"]).ok();
+    assert!(second.stderr.contains("ledger.before-restore-2.sqlite"), "{second:?}");
+    assert_eq!(fs::read(sandbox.data().join("ledger.before-restore.sqlite")).unwrap(), kept);
+    assert_eq!(digest(&sandbox), before);
+}
+
+fn make_pipe(path: &std::path::Path) -> bool {
+    std::process::Command::new("mkfifo").arg(path).status().unwrap().success()
+}
+
+/// Names of files in the data directory.
+fn files_that_begin_with(sandbox: &Sandbox, beginning: &str) -> Vec<String> {
+    let entries = fs::read_dir(sandbox.data()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(beginning)).collect()
 }
 
 #[test]

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::{
     replay::{self, Replay},
-    support::{Forge, Mirror, Place, Sandbox, Stuffing, TOKEN, settings_with},
+    support::{Forge, HALF_CHARACTER, Mirror, Place, Sandbox, Stuffing, TOKEN, TOO_LARGE_NUMBER, settings_with},
 };
 
 /// How many fields of what a forge says are broken: `BACKSTORY_QUARANTINE_CASES`, 16 without it.
@@ -115,6 +115,22 @@ fn a_wrong_field_of_an_issue_a_request_a_label_or_a_milestone_puts_that_aside() 
     one_fault("/merge_requests?", "/0/author", Some(json!([])), "acme/shop!", "merge_request.author");
     one_fault("/labels", "/0/name", Some(json!(7)), "label ? of acme/shop", "name");
     one_fault("/milestones", "/0/title", Some(json!(null)), "milestone 1 of acme/shop", "title");
+}
+
+/// "No valid JSON", said the parser of the whole list, again and again, and none of it was read.
+#[test]
+fn a_number_or_character_that_no_parser_reads_puts_its_item_aside_and_nothing_else() {
+    for value in [TOO_LARGE_NUMBER, HALF_CHARACTER] {
+        one_fault("/issues?", "/1/title", Some(json!(value)), "acme/shop#", "issue.title");
+        one_fault("/merge_requests?", "/0/title", Some(json!(value)), "acme/shop!", "merge_request.title");
+        one_fault("/issues/2/discussions", "/0/notes/0/body", Some(json!(value)), "acme/shop#2~", "notes[0].body");
+    }
+    // What is not needed may be anything.
+    let forge = Forge::start();
+    let expected = digest(&Sandbox::synced(&forge));
+    forge.spoil("/issues?", "/1/upvotes", Some(json!(TOO_LARGE_NUMBER)));
+    let sandbox = Sandbox::synced(&forge);
+    assert_eq!((put_aside(&sandbox), digest(&sandbox)), (NOTHING.to_vec(), expected));
 }
 
 #[test]

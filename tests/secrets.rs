@@ -11,7 +11,7 @@ use expect_test::expect;
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use serde_json::{Value, json};
 
-use crate::support::{Forge, Origin, Sandbox};
+use crate::support::{Forge, Origin, Sandbox, TOKEN};
 
 /// What is planted, by where. Put together here, so that no scanner takes this file for a leak.
 fn secrets() -> BTreeMap<&'static str, String> {
@@ -330,6 +330,30 @@ async fn planted_secrets_reach_no_file_no_log_and_no_answer() {
     assert_eq!(issue["discussions"]["nodes"][0]["notes"][0]["secrets"], json!([{ "kind": "slack-token" }]));
     assert_eq!(of("acme/shop#1")["securityWarning"], false);
     assert_eq!(issue["labels"], json!([{ "name": "[redacted:gitlab-token:26]" }]));
+}
+
+/// It looks like no secret; a proxy may repeat what it was sent.
+#[test]
+fn the_token_of_a_forge_that_repeats_it_is_stored_nowhere() {
+    let forge = Forge::start();
+    let issue = forge.new_issue("acme/shop", "alice", &format!("Denied: {TOKEN}"), &format!("PRIVATE-TOKEN: {TOKEN}"));
+    forge.discuss(&issue, "carol", &format!("It was sent as {TOKEN}, see below"));
+    let sandbox = Sandbox::new(&forge);
+    let mut seen = Seen(Vec::new());
+    for args in [
+        &["sync", "-vvv"][..],
+        &["show", &issue, "--json"],
+        &["search", "denied", "--json"],
+        &["show", &format!("acme/shop@{TOKEN}")],
+    ] {
+        let output = sandbox.run(args);
+        seen.add(format!("{args:?}"), format!("{}\n{}", output.stdout, output.stderr));
+    }
+    assert!(sandbox.run(&["show", &issue]).ok().stdout.contains("[redacted:configured-secret:11]"));
+    files(&sandbox.data(), &mut seen);
+    ledger(&sandbox.data().join("ledger.sqlite"), &mut seen);
+    let leaks = seen.leaks(&BTreeMap::from([("token", TOKEN.to_owned())]));
+    assert!(leaks.is_empty(), "{}", leaks.join("\n"));
 }
 
 #[test]

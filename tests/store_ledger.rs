@@ -178,7 +178,7 @@ fn runs_are_recorded_and_those_of_a_dead_process_recognised() {
     ledger.finish_run(bad, Some("401"), &json!({}), at(4)).unwrap();
     let dead = ledger.begin_run("sync --full", at(5)).unwrap();
     assert_eq!(ledger.run(dead).unwrap().unwrap().status, RunStatus::Running);
-    assert_eq!(ledger.fail_stale_runs(at(6)).unwrap(), 1);
+    assert_eq!(ledger.fail_stale_runs("interrupted", at(6)).unwrap(), 1);
     let runs = ledger.runs(10).unwrap();
     let seen: Vec<_> =
         runs.iter().map(|run| (run.command.as_str(), run.status.as_str(), run.error.is_some())).collect();

@@ -345,7 +345,8 @@ async fn a_token_for_some_projects_shows_no_others() {
     let token = "a-token-for-two-of-five";
     let visibility = Visibility::of_projects(["acme/shop", "tools/api"]);
     let tokens = vec![Token { secret: SecretString::from(token), visibility }];
-    let access = Access { tokens, own: SecretString::from("of-the-data-directory-itself"), webhooks: false };
+    let own = SecretString::from("of-the-data-directory-itself");
+    let access = Access { tokens, own, webhooks: false, origins: Vec::new() };
     let engine = all.engine.clone();
     tokio::spawn(
         async move { serve(engine, listener, access, Limits::default(), std::future::pending()).await.unwrap() },

@@ -278,3 +278,82 @@ async fn a_server_that_is_told_to_end_closes_its_connections() {
     assert_eq!(socket.next().await, None);
     assert_eq!(stopped.await.unwrap().0, Some(0));
 }
+
+/// A server with that section of the configuration.
+fn configured(section: &str) -> Api {
+    let forge = Forge::start();
+    let mut sandbox = Sandbox::new(&forge);
+    sandbox.configure(section);
+    sandbox.set("API_TOKEN", TOKEN);
+    let server = sandbox.serve();
+    Api { forge, sandbox, server, http: reqwest::Client::builder().no_proxy().build().unwrap() }
+}
+
+/// The headers about origins of the answer to a request from a page of an origin, and its status.
+async fn shared(request: reqwest::RequestBuilder, origin: &str) -> (u16, Vec<String>) {
+    let response = request.header("origin", origin).send().await.unwrap();
+    let headers = response.headers().iter();
+    let header = |(name, value): (&reqwest::header::HeaderName, &reqwest::header::HeaderValue)| {
+        let is_shared = name.as_str().starts_with("access-control-") || name.as_str() == "vary";
+        is_shared.then(|| format!("{name}: {}", value.to_str().unwrap()))
+    };
+    let mut headers: Vec<String> = headers.filter_map(header).collect();
+    headers.sort();
+    (response.status().as_u16(), headers)
+}
+
+#[tokio::test]
+async fn pages_of_configured_origins_are_answered() {
+    const ORIGINS: &str = "allowed_origins = [\"https://grafana.example.com\", \"http://localhost:3000\"]\n";
+    const READABLE: [&str; 3] = [
+        "access-control-allow-origin: https://grafana.example.com",
+        "access-control-expose-headers: retry-after",
+        "vary: origin",
+    ];
+    let grafana = "https://grafana.example.com";
+    let api = configured(&format!("\n[server]\ntoken_env = \"API_TOKEN\"\n{ORIGINS}"));
+    let preflight = |api: &Api, path: &str| {
+        let request = api.http.request(reqwest::Method::OPTIONS, api.url(path));
+        let request = request.header("access-control-request-method", "POST");
+        request.header("access-control-request-headers", "authorization,content-type")
+    };
+    let post = |api: &Api| api.http.post(api.url("/graphql")).json(&json!({ "query": "{ __typename }" }));
+    for path in ["/graphql", "/api/v1/stats"] {
+        let (status, headers) = shared(preflight(&api, path), grafana).await;
+        assert_eq!(status, 204, "{path}");
+        let permitted = [
+            "access-control-allow-headers: authorization, content-type",
+            "access-control-allow-methods: GET, POST",
+            READABLE[0],
+            READABLE[1],
+            "access-control-max-age: 3600",
+            READABLE[2],
+        ];
+        assert_eq!(headers, permitted, "{path}");
+    }
+    // Only preflight requests need no token, and a refusal can be read too.
+    assert_eq!(shared(post(&api), grafana).await, (401, READABLE.map(str::to_owned).to_vec()));
+    assert_eq!(shared(post(&api).bearer_auth(TOKEN), grafana).await, (200, READABLE.map(str::to_owned).to_vec()));
+    for other in [
+        "https://grafana.example.com.evil.example",
+        "https://grafana.example.com:8443",
+        "http://grafana.example.com",
+        "https://GRAFANA.example.com",
+        "null",
+        "*",
+    ] {
+        let vary = vec!["vary: origin".to_owned()];
+        assert_eq!(shared(preflight(&api, "/graphql"), other).await, (401, vary.clone()), "{other}");
+        assert_eq!(shared(post(&api).bearer_auth(TOKEN), other).await, (200, vary), "{other}");
+    }
+
+    // Without a token pages of those origins are answered on this machine, and no others.
+    let api = configured(&format!("\n[server]\n{ORIGINS}"));
+    assert_eq!(shared(post(&api), grafana).await.0, 200);
+    assert_eq!(shared(post(&api), "https://evil.example").await.0, 403);
+    assert_eq!(shared(post(&api).header("host", "evil.example"), grafana).await.0, 403);
+
+    // Nobody is, unless it is configured.
+    let api = configured("");
+    assert_eq!(shared(preflight(&api, "/graphql"), grafana).await, (403, Vec::new()));
+}

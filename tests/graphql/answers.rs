@@ -76,7 +76,7 @@ async fn fields_tell_what_the_forge_told() {
               discussions(first: 1) { totalCount nodes {
                 individual resolvable resolved notesCount author { username } thread { ref title state }
                 notes(first: 2) {
-                  kind body author { username } resolvedBy { username } discussion { notesCount }
+                  noteKind body author { username } resolvedBy { username } discussion { notesCount }
                   position { oldPath newPath oldLineStart newLineStart newLineEnd }
                 }
               } }
@@ -102,7 +102,7 @@ async fn fields_tell_what_the_forge_told() {
         ("/reviewers", json!([{ "name": "Jane Doe" }])),
         ("/approvedBy", json!([{ "username": "janedoe" }])),
         ("/labels", json!([{ "name": "auth", "color": "#d9534f", "description": "Signing in and out" }])),
-        ("/milestone", json!({ "iid": 2, "title": "v2.0", "state": "active" })),
+        ("/milestone", json!({ "iid": 2, "title": "v2.0", "state": "OPENED" })),
         ("/project/path", json!("acme/shop")),
         ("/closes/0/title", json!("Authentication redesign")),
         ("/closes/0/closingMergeRequests", json!([{ "ref": "acme/shop!2" }])),
@@ -111,7 +111,7 @@ async fn fields_tell_what_the_forge_told() {
         ("/discussions/nodes/0/notesCount", json!(3)),
         ("/discussions/nodes/0/author/username", json!("janedoe")),
         ("/discussions/nodes/0/thread/title", json!("Refactor auth to use JWT tokens")),
-        ("/discussions/nodes/0/notes/0/kind", json!("DIFF")),
+        ("/discussions/nodes/0/notes/0/noteKind", json!("DIFF")),
         ("/discussions/nodes/0/notes/0/resolvedBy/username", json!("johndoe")),
         ("/discussions/nodes/0/notes/0/position/newPath", json!("src/auth/token.rs")),
         ("/discussions/nodes/0/notes/0/position/newLineStart", json!(42)),
@@ -351,6 +351,48 @@ async fn lists_are_read_in_batches() {
     // Five levels, a batch for each kind of thing; on a slow machine a level comes in several, which are still far
     // fewer than what is looked up.
     assert!(number("batches") <= 150, "{line}");
+}
+
+#[tokio::test]
+async fn edges_are_counted_beyond_the_pages() {
+    let forge = Forge::start();
+    let references: String = (100..20_105).map(|iid| format!("#{iid} ")).collect();
+    let issue = forge.new_issue("acme/shop", "carol", "Many", &references);
+    let api = Api::of(forge);
+    let query = "query ($id: ID!) { node(id: $id) { ... on Issue {
+        references: edges(names: [REFERENCES], first: 1) { totalCount atLeast }
+        both: edges(names: [REFERENCES, PART_OF], first: 1) { totalCount atLeast }
+        project: edges(names: [PART_OF]) { totalCount atLeast }
+    } } }";
+    let node = api.data_with(query, json!({ "id": issue })).await["node"].take();
+    assert_eq!(node["references"], json!({ "totalCount": 20_005, "atLeast": false }));
+    assert_eq!(node["both"], json!({ "totalCount": 20_006, "atLeast": false }));
+    assert_eq!(node["project"], json!({ "totalCount": 1, "atLeast": false }));
+}
+
+#[tokio::test]
+async fn a_list_of_an_unknown_project_is_refused() {
+    let api = Api::new();
+    for field in ["issues", "mergeRequests"] {
+        for selection in ["nodes { id }", "totalCount"] {
+            let query = format!("{{ {field}(filter: {{ project: \"no/such\" }}) {{ {selection} }} }}");
+            let (code, message) = api.error(&query).await;
+            assert_eq!(code, "INVALID", "{query}");
+            assert!(
+                message.starts_with("no/such is not known; known projects: ") && message.contains("acme/shop"),
+                "{message}"
+            );
+        }
+    }
+    // People and labels are named in any case.
+    let count = async |author: &str| {
+        let query =
+            format!("{{ mergeRequests(filter: {{ project: \"acme/shop\", author: \"{author}\" }}) {{ totalCount }} }}");
+        api.data_with(&query, Value::Null).await["mergeRequests"]["totalCount"].as_u64().unwrap()
+    };
+    let own = count("johndoe").await;
+    assert!(own > 0);
+    assert_eq!((count("JOHNDOE").await, count("@JohnDoe").await), (own, own));
 }
 
 #[tokio::test]

@@ -56,10 +56,10 @@ async fn nodes_of_a_repository_tell_what_they_are() {
     let query = "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename known
         ... on Commit { title authorName authorEmail authoredAt committedAt parents { sha } changeType insertions deletions
           rewritten fileCount files(first: 5) { path oldPath status insertions deletions } url message }
-        ... on File { current language fileLines: lines bytes blob leftOut url }
+        ... on File { current language lineCount bytes blob leftOut url }
         ... on Branch { tip { sha } default }
         ... on CodeEntity { kind signature lines { first last } doc }
-        ... on DesignNote { line text noteLines: lines { first last } }
+        ... on DesignNote { line text lines { first last } }
     } }";
     let ids = [
         format!("acme/shop@{head}"),
@@ -82,11 +82,11 @@ async fn nodes_of_a_repository_tell_what_they_are() {
             "files": [{ "path": "INTRO.md", "oldPath": "README.md", "status": "RENAMED", "insertions": 0, "deletions": 0 }],
         }),
         json!({
-            "__typename": "File", "known": true, "current": true, "language": "Python", "fileLines": 7, "bytes": 90,
+            "__typename": "File", "known": true, "current": true, "language": "Python", "lineCount": 7, "bytes": 90,
             "blob": shop.sha("main:src/session.py").to_string(), "leftOut": null, "url": null,
         }),
         json!({
-            "__typename": "File", "known": true, "current": false, "language": null, "fileLines": null, "bytes": null,
+            "__typename": "File", "known": true, "current": false, "language": null, "lineCount": null, "bytes": null,
             "blob": null, "leftOut": null, "url": null,
         }),
         json!({ "__typename": "Branch", "known": true, "tip": { "sha": head }, "default": true }),
@@ -95,11 +95,11 @@ async fn nodes_of_a_repository_tell_what_they_are() {
             "lines": { "first": 5, "last": 7 }, "doc": "Keeps it.",
         }),
         json!({
-            "__typename": "DesignNote", "known": true, "line": 5, "noteLines": { "first": 5, "last": 5 },
+            "__typename": "DesignNote", "known": true, "line": 5, "lines": { "first": 5, "last": 5 },
             "text": "NOTE: rounding must not happen here, because taxes are rounded per line",
         }),
         json!({
-            "__typename": "DesignNote", "known": true, "line": 3, "noteLines": { "first": 3, "last": 3 },
+            "__typename": "DesignNote", "known": true, "line": 3, "lines": { "first": 3, "last": 3 },
             "text": "Rather than in memcached, because memcached loses every session on a restart.",
         }),
     ];
@@ -150,6 +150,12 @@ async fn repositories_are_added_and_removed() {
         "project": "acme/other", "branches": branches, "syncedAt": null, "head": null, "commits": 0,
     });
     assert_eq!(added, expected);
+    let own = api.sandbox.data().join("clones/acme%2Fshop.git").canonicalize().unwrap();
+    for (address, said) in [(own.to_str().unwrap(), "is in the data directory"), (".", "'.' is not ")] {
+        let again = format!("mutation {{ addRepository(address: \"{address}\", name: \"acme/again\") {{ project }} }}");
+        let (code, message) = api.error(&again).await;
+        assert!(code == "INVALID" && message.contains(said), "{code}: {message}");
+    }
     let both = "mutation { addRepository(address: \"/\", branches: [\"next\"], allBranches: true) { project } }";
     assert_eq!(
         api.error(both).await,

@@ -212,6 +212,50 @@ fn directory_that_is_too_deep_is_left_out_by_name() {
     world.holds();
 }
 
+/// "More than the 4194304 that are read" was the end of every sync, of every repository.
+#[test]
+fn mailmap_that_is_too_large_is_left_out_by_name() {
+    let mut world = World::new();
+    world.shop.write(".mailmap", "Ada <ada@example.com> <ada@old.example.com>\n");
+    world.shop.commit("Names");
+    world.run(&["sync"]).ok();
+    let mut origin = Fixture::new();
+    origin.write(
+        ".mailmap",
+        (0..200_000).fold(String::new(), |mut lines, number| {
+            writeln!(lines, "Name {number} <{number}@example.com>").unwrap();
+            lines
+        }),
+    );
+    origin.commit("Everybody");
+    let left_out = world.add(&origin);
+    assert!(left_out.contains(".mailmap is left out, it has"), "{left_out}");
+    world.holds();
+    // One that can be read is no longer left out.
+    origin.write(".mailmap", "Bo <bo@example.com> <bo@old.example.com>\n");
+    origin.commit("Fewer");
+    world.run(&["sync"]).ok();
+    assert_eq!(world.repository(EVIL)["left_out"], serde_json::json!([]));
+    world.holds();
+}
+
+/// Git waited for a writer, and whoever added it for git.
+#[test]
+fn repository_with_a_pipe_in_it_is_refused() {
+    let mut world = World::new();
+    for name in ["packed-refs", "config", "objects/info/alternates"] {
+        let mut origin = Fixture::new();
+        origin.write("README.md", "# Harmless\n");
+        origin.commit("Begin");
+        let path = origin.git_dir().join(name);
+        drop(fs::remove_file(&path));
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let refused = world.run(&["add", &origin.path().display().to_string(), "--name", EVIL]);
+        assert!(refused.code != 0 && refused.stderr.contains("is a pipe"), "{name}: {refused:#?}");
+    }
+    world.holds();
+}
+
 /// Random digits, one a line: what takes longest to compare.
 fn digits(random: &mut fastrand::Rng, lines: usize) -> String {
     (0..lines).flat_map(|_| [char::from(b'0' + random.u8(0..10)), '\n']).collect()

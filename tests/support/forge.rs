@@ -22,6 +22,10 @@ pub(crate) const TOKEN: &str = "right-token";
 /// What its clock shows at first.
 const NOON: &str = "2024-06-03T12:00:00Z";
 
+/// Spoiled values that are on the wire what no JSON value can be: a number, and half of a character in a text.
+pub(crate) const TOO_LARGE_NUMBER: &str = "<too large a number>";
+pub(crate) const HALF_CHARACTER: &str = "<half of a character>";
+
 /// What can go wrong with an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -238,6 +242,9 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let (status, headers, mut json) = shared.world.lock().answer(&request);
     shared.spoil(&target, &mut json);
     let mut body = if status == StatusCode::NOT_MODIFIED { String::new() } else { json.to_string() };
+    for (value, wire) in [(TOO_LARGE_NUMBER, "1e400"), (HALF_CHARACTER, r#""\ud83d""#)] {
+        body = body.replace(&format!("\"{value}\""), wire);
+    }
     if fault == Some(Fault::Truncated) {
         body.truncate(body.len() / 2);
     }

@@ -18,7 +18,7 @@ mod sandbox;
 mod writes;
 
 pub(crate) use crooked::{Answer, Crooked};
-pub(crate) use forge::{Fault, Forge, Stuffing, TOKEN};
+pub(crate) use forge::{Fault, Forge, HALF_CHARACTER, Stuffing, TOKEN, TOO_LARGE_NUMBER};
 pub(crate) use github::{FIRST_REQUEST, one_space};
 pub(crate) use indexed::{Indexed, PROJECT, Said, names, settings, settings_with};
 pub(crate) use mirror::{Mirror, Place};

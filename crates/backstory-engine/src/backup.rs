@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, Read as _, Seek as _},
     path::{Path, PathBuf},
 };
 
@@ -20,8 +20,15 @@ use crate::{
 
 /// Directory of copies, in the data directory.
 const DIRECTORY: &str = "backups";
-/// The ledger that was there before another was put in its place.
-const BEFORE: &str = "ledger.before-restore.sqlite";
+/// What the ledger is called that was there before another was put in its place, without number and ending.
+const BEFORE: &str = "ledger.before-restore";
+/// Most of them that are kept; then none is replaced any more.
+const MAX_REPLACED: usize = 100;
+/// What SQLite keeps beside a database: its log, and what processes share.
+const LOGS: [&str; 2] = ["-wal", "-shm"];
+/// What every database of SQLite begins with.
+const DATABASE_HEADER: &[u8; 16] = b"SQLite format 3\0";
+const NO_LEDGER: &str = "it is no ledger of this program";
 /// There as long as graph and index are those of another ledger.
 pub(crate) const RESTORED: &str = "restored";
 
@@ -72,60 +79,130 @@ pub(crate) async fn backup(resources: &Resources) -> Result<Backup> {
         .await
 }
 
-/// Puts a copy in place of the ledger of a data directory that nobody has open; the number of its newest change. The
-/// ledger that was there is kept beside it. Graph and index are made anew when they are opened.
+/// A ledger that was put in place of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// Its newest change.
+    pub ledger_seq: u64,
+    /// Where the ledger is that was there before, if there was one.
+    pub replaced: Option<PathBuf>,
+}
+
+/// Puts a copy in place of the ledger of a data directory that nobody has open. The ledger that was there is kept beside
+/// it. Graph and index are made anew when they are opened.
 ///
 /// # Errors
 /// It is no whole ledger, was written by a newer program, or a file cannot be read or written. The ledger is as it was.
-pub fn restore(file: &Path, data_dir: &Path) -> Result<u64> {
+pub fn restore(file: &Path, data_dir: &Path) -> Result<Restored> {
     let fresh = data_dir.join("ledger.restoring.sqlite");
-    copy(file, &fresh)?;
-    let checked = check(&fresh, file);
+    let checked = copy(file, &fresh).and_then(|()| Ok((check(&fresh, file)?, unused_name(data_dir)?)));
     if checked.is_err() {
-        fs::remove_file(&fresh).map_err(unusable(&fresh))?;
+        remove_if_there(&fresh)?;
     }
-    let seq = checked?;
+    // What SQLite leaves beside a copy that it cannot read.
+    for log in LOGS {
+        remove_if_there(&with_suffix(&fresh, log))?;
+    }
+    let (ledger_seq, kept) = checked?;
     File::open(&fresh).and_then(|file| file.sync_all()).map_err(unusable(&fresh))?;
     let ledger = data_dir.join(LEDGER);
     // Before anything changes: whoever opens it from now on must not take graph and index for those of this ledger.
-    File::create(data_dir.join(RESTORED)).and_then(|file| file.sync_all()).map_err(unusable(data_dir))?;
+    let marker = data_dir.join(RESTORED);
+    replace_file(&marker).and_then(|file| file.sync_all()).map_err(unusable(&marker))?;
+    let mut replaced = None;
     if ledger.exists() {
-        // What its log holds goes into the file when that is closed.
+        // What its log holds goes into the file when that is closed; a log that is left goes with it.
         drop(Ledger::open(&ledger));
-        fs::rename(&ledger, data_dir.join(BEFORE)).map_err(unusable(&ledger))?;
-    }
-    for log in ["ledger.sqlite-wal", "ledger.sqlite-shm"].map(|log| data_dir.join(log)) {
-        match fs::remove_file(&log) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&log)(error)),
-            _ => {}
+        fs::rename(&ledger, &kept).map_err(unusable(&ledger))?;
+        let log = with_suffix(&ledger, LOGS[0]);
+        if log.exists() {
+            fs::rename(&log, with_suffix(&kept, LOGS[0])).map_err(unusable(&log))?;
         }
+        replaced = Some(kept);
+    }
+    for log in LOGS {
+        remove_if_there(&with_suffix(&ledger, log))?;
     }
     fs::rename(&fresh, &ledger).map_err(unusable(&ledger))?;
-    Ok(seq)
+    Ok(Restored { ledger_seq, replaced })
 }
 
-/// Copies a file, not who may read it.
+/// A path for a ledger that is replaced, where nothing is yet.
+fn unused_name(data_dir: &Path) -> Result<PathBuf> {
+    let numbered = (2..=MAX_REPLACED).map(|number| format!("{BEFORE}-{number}"));
+    let names = std::iter::once(BEFORE.to_owned()).chain(numbered);
+    let mut paths = names.map(|name| data_dir.join(format!("{name}.sqlite")));
+    paths.find(|path| path.symlink_metadata().is_err()).ok_or_else(|| {
+        let what = format!("{} holds {MAX_REPLACED} ledgers that were replaced; remove some", data_dir.display());
+        Error::new(ErrorKind::Configuration, what)
+    })
+}
+
+/// Copies a file that begins as a database does, and not who may read it.
 fn copy(from: &Path, to: &Path) -> Result<()> {
+    let found = fs::metadata(from).map_err(unusable(from))?;
+    // Before it is opened: a pipe would wait for a writer.
+    if !found.is_file() {
+        return Err(not_restorable(from, ErrorKind::Configuration, "it is no file"));
+    }
     let mut source = File::open(from).map_err(unusable(from))?;
-    let mut target = File::create(to).map_err(unusable(to))?;
-    io::copy(&mut source, &mut target).map_err(unusable(from))?;
+    let mut header = [0; DATABASE_HEADER.len()];
+    let is_database = source.read_exact(&mut header).is_ok() && header == *DATABASE_HEADER;
+    if !is_database {
+        return Err(not_restorable(from, ErrorKind::Internal, NO_LEDGER));
+    }
+    source.rewind().map_err(unusable(from))?;
+    let mut target = replace_file(to).map_err(unusable(to))?;
+    io::copy(&mut source.take(found.len()), &mut target).map_err(unusable(to))?;
     Ok(())
+}
+
+/// A new file in the place of whatever is there; a link there is not followed.
+fn replace_file(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::create_new(path)
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
+fn not_restorable(file: &Path, kind: ErrorKind, what: &str) -> Error {
+    Error::new(kind, format!("{} cannot be restored: {what}", file.display()))
 }
 
 /// Number of the newest change of a ledger that is whole.
 fn check(path: &Path, named: &Path) -> Result<u64> {
-    let wrong =
-        |kind: ErrorKind, what: String| Error::new(kind, format!("{} cannot be restored: {what}", named.display()));
-    let ledger =
-        Ledger::open(path).map_err(|error| wrong(Error::from(error).kind, "it is no ledger of this program".into()))?;
-    let problems = ledger.check()?;
-    match problems.into_iter().next() {
-        Some(problem) => Err(wrong(ErrorKind::Configuration, problem)),
+    // First, as opening makes a new ledger of an empty database.
+    if !Ledger::is_ledger(path).unwrap_or(false) {
+        return Err(not_restorable(named, ErrorKind::Internal, NO_LEDGER));
+    }
+    let ledger = Ledger::open(path).map_err(|error| {
+        let error = Error::from(error);
+        not_restorable(named, error.kind, &error.message)
+    })?;
+    match ledger.check()?.first() {
+        Some(problem) => Err(not_restorable(named, ErrorKind::Configuration, problem)),
         None => Ok(ledger.last_seq()?),
     }
 }
 
 fn unusable(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.display().to_string();
-    move |error| Error::new(ErrorKind::Configuration, format!("{path} cannot be used: {error}"))
+    let what = format!("{} cannot be used", path.display());
+    move |error| {
+        let error = Error::of_files(&what, &error);
+        if error.kind == ErrorKind::Internal { Error { kind: ErrorKind::Configuration, ..error } } else { error }
+    }
 }

@@ -53,6 +53,8 @@ pub(crate) use subject::{each_string, json_of};
 pub const MAX_REASON: usize = 500;
 /// Most records of one list.
 pub const MAX_AUDIT: usize = 100;
+/// Most places that are named where something is left.
+const MAX_PLACES: usize = 10;
 
 /// Starts to forget an issue, a merge request, a project or a person for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -260,13 +262,15 @@ async fn end_forget(
     let is_gone = found.left.is_empty();
     let verified = Some(is_gone).filter(|_| is_telling || !is_gone);
     resources.with_ledger(move |ledger| ledger.end_forget(audit, &removed, verified)).await?;
-    match found.left.first() {
-        None => Ok(()),
-        Some(place) => {
-            Err(Error::internal(format!("{subject} was forgotten, but pieces of its text are still in {place}"))
-                .with_hint("remove what holds them there"))
-        }
+    if is_gone {
+        return Ok(());
     }
+    let mut places = found.left.iter().take(MAX_PLACES).cloned().collect::<Vec<_>>().join(", ");
+    if found.left.len() > MAX_PLACES {
+        places.push_str(&format!(" and {} more places", found.left.len() - MAX_PLACES));
+    }
+    Err(Error::internal(format!("{subject} was forgotten, but pieces of its text are still in {places}"))
+        .with_hint("remove what holds them there"))
 }
 
 async fn erase(

@@ -16,6 +16,7 @@ mod embedding;
 pub mod enrich;
 pub mod error;
 pub mod eval;
+pub mod explore;
 pub mod forget;
 mod links;
 pub mod llm;
@@ -62,7 +63,7 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_store::{
-    graph::{AdjacentEdge, Direction, InferredLink},
+    graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
     ledger::{Chat, Job, JobStatus, LedgerError},
     lists::Lists,
 };
@@ -342,6 +343,16 @@ impl Engine {
         only: Option<Edge>,
     ) -> Result<Vec<Vec<AdjacentEdge>>> {
         read::load_edges(&self.0, ids, direction, only).await
+    }
+
+    /// Counts the edges at a node: all, or those of some names.
+    pub async fn count_edges(
+        &self,
+        id: NodeId,
+        direction: Direction,
+        names: Option<BTreeSet<Edge>>,
+    ) -> Result<EdgeCount> {
+        read::count_edges(&self.0, id, direction, names).await
     }
 
     /// Loads the inferred links at nodes, in the order of the nodes.

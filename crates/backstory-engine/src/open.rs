@@ -57,8 +57,10 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
     }
     let tag = ModelTag { name: embedder.model().to_owned(), dimension: embedder.dimension() };
     let restored = data_dir.join(RESTORED);
-    let newest = if restored.exists() { None } else { Some(ledger.last_seq()?) };
+    let is_of_ledger = !restored.exists() && !is_of_another(&indexes, &ledger);
+    let newest = if is_of_ledger { Some(ledger.last_seq()?) } else { None };
     let (index, known) = open_index(&indexes, tag, newest, &mut notices).await?;
+    record_ledger_id(&[&graphs, &indexes], &ledger);
     if restored.exists() {
         std::fs::remove_file(&restored)
             .map_err(|error| Error::internal(format!("{} cannot be removed: {error}", restored.display())))?;
@@ -103,7 +105,8 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
 
 /// Makes what follows from the ledger; what cannot be made is told.
 async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
-    let stale = resources.with_ledger(|ledger| ledger.fail_stale_runs(Timestamp::now())).await;
+    let reason = "interrupted: the process that ran it ended";
+    let stale = resources.with_ledger(move |ledger| ledger.fail_stale_runs(reason, Timestamp::now())).await;
     if let Ok(runs @ 1..) = stale {
         tracing::info!(runs, "marked runs of an ended process as failed");
     }
@@ -139,9 +142,28 @@ fn notice_failure<T>(resources: &Resources, what: &str, result: Result<T>) {
     }
 }
 
+/// Whether a projection is on record as made from another ledger.
+fn is_of_another(generations: &Generations, ledger: &Ledger) -> bool {
+    let known = generations.ledger_id();
+    // A ledger that cannot be written now may have no id yet.
+    known.is_some_and(|known| ledger.id().is_ok_and(|id| id != known))
+}
+
+/// Records which ledger the projections are of. One that is on no record is taken for the ledger's.
+fn record_ledger_id(projections: &[&Generations], ledger: &Ledger) {
+    let Ok(id) = ledger.id() else { return };
+    for generations in projections {
+        if generations.ledger_id().as_ref() != Some(&id)
+            && let Err(error) = generations.put_ledger_id(&id)
+        {
+            tracing::debug!(%error, "which ledger a projection is of is on no record");
+        }
+    }
+}
+
 /// What is said of a projection that has changes which the ledger has not.
 const PROJECTION_AHEAD: &str =
-    "has more than the ledger, which must have been replaced by an older one, and is made anew from it";
+    "has more than the ledger, or is of another, which must have been replaced, and is made anew from it";
 
 type Opened = (Ledger, Generations, Graph, Generations, Vec<String>);
 
@@ -151,16 +173,24 @@ fn open_stores(directory: &Path) -> Result<Opened> {
     let restored = directory.join(RESTORED).exists();
     let has_projections = PROJECTIONS.iter().any(|name| directory.join(name).is_dir());
     let unreadable = |error: io::Error| Error::internal(format!("{} cannot be read: {error}", path.display()));
+    // Opening a pipe would wait for a writer.
+    if path.exists() && !path.is_file() {
+        return Err(Error::new(ErrorKind::Configuration, format!("{} is no file; remove it", path.display())));
+    }
     if has_projections && !restored && Ledger::is_blank(&path).map_err(unreadable)? {
         return Err(empty_ledger(directory));
     }
     let ledger = Ledger::open(&path)?;
     let graphs = generations(directory.join(PROJECTIONS[0]))?;
     let known = ledger.last_seq()?;
-    let opened = Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph)));
+    let replaced = restored || is_of_another(&graphs, &ledger);
+    let opened = match graphs.irregular_file() {
+        Some(path) => Err(GraphError::Damaged(format!("{} is no file", path.display()))),
+        None => Graph::open(&graphs.current()).and_then(|graph| Ok((graph.applied_seq()?, graph))),
+    };
     let (graph, because) = match opened {
         Ok((applied, _)) if applied > 0 && known == 0 && !restored => return Err(empty_ledger(directory)),
-        Ok((applied, graph)) if restored || applied > known => {
+        Ok((applied, graph)) if replaced || applied > known => {
             drop(graph);
             (None, format!("the graph {PROJECTION_AHEAD}"))
         }
@@ -228,6 +258,11 @@ async fn open_index(
     notices: &mut Vec<String>,
 ) -> Result<(Index, Option<Vectors>)> {
     let old = indexes.current();
+    if let Some(path) = indexes.irregular_file() {
+        let path = path.display();
+        notices.push(format!("the index could not be opened and is made anew from the ledger: {path} is no file"));
+        return Ok((Index::open(&fresh_generation(indexes)?, tag).await?, None));
+    }
     match Index::open(&old, tag.clone()).await {
         Ok(index) => {
             let applied = index.applied_seq().await?;

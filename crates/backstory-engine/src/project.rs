@@ -28,7 +28,7 @@ use crate::{
     quarantine::quarantine_unreadable,
     read::parse_discussions,
     records::{load_origin, parse_item},
-    repository::{clean_text, open_objects},
+    repository::{clean_text, has_clone, open_objects},
     resources::Resources,
     task::Reporter,
 };
@@ -37,6 +37,8 @@ use crate::{
 const BATCH: usize = 1000;
 /// Most issues and merge requests, with all their discussions, that go into the index at once.
 const THREAD_BATCH: usize = 250;
+/// Notes in the ledger that documents of a project's files were left out because its clone was missing.
+const FILES_WITHOUT_CLONE: &str = "files without clone";
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
 const MAX_FILE: u64 = 4 << 20;
 
@@ -53,7 +55,34 @@ async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> 
     // What is in the store's files need not be read from its log when it is opened next.
     let graph = resources.graph();
     resources.blocking(move |_| Ok(graph.flush()?)).await?;
-    project_index(&resources, &resources.index(), reporter).await
+    project_index(&resources, &resources.index(), reporter).await?;
+    index_files_of_returned_clones(&resources).await
+}
+
+/// Makes the documents of files that were left out because the clone was missing, of projects whose clone is back.
+async fn index_files_of_returned_clones(resources: &Resources) -> Result<()> {
+    let returned = resources.blocking(projects_with_returned_clone).await?;
+    for project in returned {
+        index_files(resources, Some(&project)).await?;
+        // Only now: if this ends before, the next one begins again.
+        resources.with_ledger(move |ledger| ledger.put_aggregate(&project, FILES_WITHOUT_CLONE, b"false")).await?;
+    }
+    Ok(())
+}
+
+fn projects_with_returned_clone(resources: &Resources) -> Result<Vec<String>> {
+    let mut returned = Vec::new();
+    for entry in resources.ledger().repositories()? {
+        if lacks_file_documents(resources, &entry.project)? && open_objects(resources, &entry.project).is_ok() {
+            returned.push(entry.project);
+        }
+    }
+    Ok(returned)
+}
+
+/// Whether documents of a project's files were left out because its clone was missing.
+fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
+    Ok(resources.ledger().derived(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
 }
 
 /// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
@@ -296,11 +325,18 @@ pub(crate) async fn project_index(resources: &Resources, index: &Index, reporter
 /// Brings the documents of files to what their texts are shown as now, which has changed without the ledger.
 pub(crate) async fn reindex_files(resources: &Resources) -> Result<()> {
     let _one_at_a_time = resources.shared.projecting.lock().await;
+    index_files(resources, None).await
+}
+
+/// Makes the documents of all files again, or of those of one project.
+async fn index_files(resources: &Resources, project: Option<&str>) -> Result<()> {
     let index = resources.index();
     let seq = index.applied_seq().await?;
+    let project = project.map(str::to_owned);
     let threads = resources
-        .with_ledger(|ledger| {
-            let files = ledger.items_of_kind(ItemKind::File)?;
+        .with_ledger(move |ledger| {
+            let mut files = ledger.items_of_kind(ItemKind::File)?;
+            files.retain(|file| project.as_ref().is_none_or(|project| file.project == *project));
             Ok(files.into_iter().filter_map(|file| Some((file.project, file.thread?))).collect::<Vec<_>>())
         })
         .await?;
@@ -371,6 +407,9 @@ fn code_documents(resources: &Resources, of: &RepositoryRecord) -> Result<Vec<do
         Record::Commit(record) => Ok(document::of_commit(record, of.context()).into_iter().collect()),
         Record::File(file) => {
             let Some(analysis) = &file.analysis else { return Ok(vec![]) };
+            if !has_clone(resources, &of.project) && !lacks_file_documents(resources, &of.project)? {
+                resources.ledger().put_aggregate(&of.project, FILES_WITHOUT_CLONE, b"true")?;
+            }
             let bytes = open_objects(resources, &of.project)?.blob(file.blob, MAX_FILE)?;
             // What is stored must hold no secret, wherever it comes from.
             let text = clean_text(resources, &bytes);

@@ -10,7 +10,7 @@ use backstory_model::{
 };
 use backstory_sources::forge::List;
 use backstory_store::{
-    graph::{AdjacentEdge, Direction},
+    graph::{AdjacentEdge, Direction, EdgeCount},
     index::Coverage,
     ledger::{Cursor, LedgerError, Run, Source, StoredItem, SyncFailure},
     lists::{self, PageRequest, ThreadOrder, ThreadQuery},
@@ -23,7 +23,10 @@ use crate::{
     quarantine::{MAX_NAMED, Quarantine, parse_if_readable},
     records::resolve_thread_kind,
     resources::Resources,
-    search::names::{absent_names, with_known_spelling},
+    search::{
+        check_project,
+        names::{absent_names, with_known_spelling},
+    },
     settings::{Forge, ForgeKind},
     sync::{known_projects, list_forges},
     task::{Task, TaskKind, TaskStatus, list_tasks},
@@ -350,6 +353,7 @@ pub(crate) async fn list_thread_ids(
     after: Option<PageCursor>,
     limit: usize,
 ) -> Result<ThreadPage> {
+    check_listed_project(resources, filter).await?;
     let query = thread_query(kind, with_known_spelling(resources, filter).await?);
     let after = after.map(|end| lists::Cursor {
         order: end.updated_at.into(),
@@ -380,8 +384,19 @@ pub(crate) async fn list_threads(resources: &Resources, request: ListThreads) ->
 
 /// How many issues or merge requests meet the conditions.
 pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
+    check_listed_project(resources, filter).await?;
     let query = thread_query(kind, with_known_spelling(resources, filter).await?);
     resources.with_lists(move |lists, visibility| lists.count_threads(&query, visibility)).await
+}
+
+/// Refuses a filter that names a project of which nothing is known.
+async fn check_listed_project(resources: &Resources, filter: &ThreadFilter) -> Result<()> {
+    let Some(project) = &filter.project else { return Ok(()) };
+    // What was read is listed, also of a project that is not configured.
+    if load_items(resources, vec![NodeId::Project(project.clone())]).await?.is_empty() {
+        check_project(resources, Some(project)).await?;
+    }
+    Ok(())
 }
 
 /// The edges at nodes, in the order of the nodes; each list is ordered by edge and other end.
@@ -393,6 +408,17 @@ pub(crate) async fn load_edges(
 ) -> Result<Vec<Vec<AdjacentEdge>>> {
     let graph = resources.graph();
     resources.blocking(move |_| ids.iter().map(|id| Ok(graph.edges(id, direction, only)?)).collect()).await
+}
+
+/// Counts the edges at a node: all, or those of some names.
+pub(crate) async fn count_edges(
+    resources: &Resources,
+    id: NodeId,
+    direction: Direction,
+    names: Option<BTreeSet<Edge>>,
+) -> Result<EdgeCount> {
+    let graph = resources.graph();
+    resources.blocking(move |_| Ok(graph.count_edges(&id, direction, names.as_ref())?)).await
 }
 
 /// Those of the nodes that the graph knows what they are; others are only referred to.

@@ -253,6 +253,11 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
     let repository = repository_record(resources, &entry.project)?;
     let default_branch =
         repository.and_then(|repository| Some(repository.default_branch.as_ref()?.as_str().to_owned()));
+    let mut left_out = left_out(resources, &entry.project)?;
+    if entry.synced_at.is_some() && !has_clone(resources, &entry.project) {
+        let advice = format!("'backstory sync {}' clones it again", entry.project);
+        left_out.push(format!("its clone is missing, so its code cannot be shown and may not be found; {advice}"));
+    }
     let count = |kind| known.counts.get(&(entry.project.clone(), kind)).copied().unwrap_or(0);
     Ok(RepositoryStatus {
         state,
@@ -262,7 +267,7 @@ fn build_status(resources: &Resources, entry: RepositoryEntry, known: &Known) ->
         default_branch,
         commits: count(ItemKind::Commit),
         files: count(ItemKind::File),
-        left_out: left_out(resources, &entry.project)?,
+        left_out,
         project: entry.project,
         address: entry.address,
         branches: entry.branches.into(),
@@ -336,6 +341,9 @@ pub(crate) async fn check_clones(resources: &Resources) -> Result<Vec<(String, O
             let problem = |status: &RepositoryStatus| {
                 let project = &status.project;
                 let Some(head) = status.head else { return Some("it has not been indexed yet".to_owned()) };
+                if !has_clone(resources, project) {
+                    return Some("its clone is missing".to_owned());
+                }
                 match open_objects(resources, project).map_err(|error| error.to_string()) {
                     Ok(objects) => match objects.exists(head) {
                         Ok(true) => None,
@@ -367,6 +375,11 @@ pub(crate) fn clone_path(resources: &Resources, project: &str) -> PathBuf {
     resources.shared.data_dir.join("clones").join(format!("{name}.git"))
 }
 
+/// Whether the repository of a project has a clone, be it damaged. A ledger that was restored elsewhere has none.
+pub(crate) fn has_clone(resources: &Resources, project: &str) -> bool {
+    clone_path(resources, project).exists()
+}
+
 /// The objects of a project's repository. They stay open.
 pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<Objects>> {
     if !resources.visibility().allows_project(project) {
@@ -375,6 +388,10 @@ pub(crate) fn open_objects(resources: &Resources, project: &str) -> Result<Arc<O
     let mut open = resources.shared.objects.lock();
     if let Some(objects) = open.get(project) {
         return Ok(objects.clone());
+    }
+    if !has_clone(resources, project) {
+        let message = format!("the clone of {project} is missing; 'backstory sync {project}' clones it again");
+        return Err(Error::new(ErrorKind::NotFound, message));
     }
     let objects = Arc::new(Objects::open(&clone_path(resources, project))?);
     open.insert(project.to_owned(), objects.clone());

@@ -232,7 +232,7 @@ pub(crate) async fn start_sync(resources: &Resources, request: SyncRequest) -> R
         let begun = resources.with_ledger(move |ledger| {
             // Only one sync is at work in this process, and only this process has the stores open: whatever is
             // still 'running' was stopped.
-            ledger.fail_stale_runs(Timestamp::now())?;
+            ledger.fail_stale_runs("stopped by 'sync --force', which began another", Timestamp::now())?;
             ledger.begin_run(&command, Timestamp::now())
         });
         let run = begun.await?;
@@ -520,6 +520,10 @@ async fn sync_repositories(
                 let mut error = if named { error } else { error.about(&project) };
                 if is_forgotten {
                     error = error.with_hint("the repository was not kept, so add it again when that is put right");
+                }
+                // Whoever asks for a sync has said nothing wrong about a repository that could be read before.
+                if error.kind == ErrorKind::Invalid && !is_new {
+                    error.kind = ErrorKind::NotFound;
                 }
                 failed.get_or_insert(error);
             }

@@ -27,6 +27,8 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<crate::enrich::EnrichRequest>();
     visitor.visit::<crate::eval::EvaluationRequest>();
     visitor.visit::<crate::eval::PairRequest>();
+    visitor.visit::<crate::explore::NeighborhoodRequest>();
+    visitor.visit::<crate::explore::PathRequest>();
     visitor.visit::<crate::forget::AuditRequest>();
     visitor.visit::<crate::forget::ForgetRequest>();
     visitor.visit::<crate::forget::UndoForget>();

@@ -102,7 +102,13 @@ pub(crate) async fn stop_task(resources: &Resources, id: u64) -> Result<Task> {
     resources.tasks().stop(id);
     // The sender lives until the task has ended.
     let ended = watched.wait_for(|task| task.status != TaskStatus::Running).await;
-    ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))
+    let ended = ended.map(|task| task.clone()).map_err(|_| Error::internal(format!("task {id} was lost")))?;
+    if ended.kind == TaskKind::Sync && ended.status == TaskStatus::Failed {
+        // By itself it would be recorded only when the stores are opened next, as if the process had died.
+        let reason = "stopped by Ctrl-C, or by 'sync --force' or 'stopTask' of somebody else";
+        resources.with_ledger(move |ledger| ledger.fail_stale_runs(reason, Timestamp::now())).await?;
+    }
+    Ok(ended)
 }
 
 fn task_of(resources: &Resources, job: i64) -> Option<u64> {

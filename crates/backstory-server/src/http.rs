@@ -15,6 +15,7 @@ mod access;
 mod api;
 mod bodies;
 mod connections;
+mod cors;
 mod metrics;
 mod page;
 mod probes;
@@ -52,6 +53,7 @@ use probes::Probes;
 pub use access::{Access, MAKE_TOKEN, MIN_TOKEN, Token};
 pub use api::API;
 pub use connections::listen;
+pub use cors::Origin;
 
 /// How long a request's body may take to arrive, from its first byte to its last.
 const BODY_TIME: Duration = Duration::from_secs(15);
@@ -68,6 +70,8 @@ struct App {
     engine: Engine,
     api: Api,
     rules: Arc<access::Rules>,
+    /// Those whose pages may use the server.
+    origins: Arc<[Origin]>,
     requests: metrics::Requests,
     sockets: socket::Sockets,
     bodies: BodyReader,
@@ -90,12 +94,13 @@ pub async fn serve(
     let address = listener.local_addr().map_err(failed)?;
     let takes_webhooks = access.webhooks;
     let api = Api::new(engine.clone(), limits);
+    let origins: Arc<[Origin]> = access.origins.clone().into();
     let rules = access::Rules::new(access, address)?;
     let (stop, stopped) = watch::channel(false);
     let (requests, sockets) = (metrics::Requests::default(), socket::Sockets::new(stopped.clone()));
     let bodies = BodyReader::new(MAX_BODY, BODY_TIME, BODIES);
     let (webhooks, probes) = (webhooks::bodies(), Arc::default());
-    let app = App { engine, api, rules: Arc::new(rules), requests, sockets, bodies, webhooks, probes };
+    let app = App { engine, api, rules: Arc::new(rules), origins, requests, sockets, bodies, webhooks, probes };
     tokio::spawn(async move {
         shutdown.await;
         stop.send_replace(true);
@@ -143,7 +148,8 @@ fn router(app: App, takes_webhooks: bool) -> Router {
         .method_not_allowed_fallback(|| async {
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "INVALID", "send operations with POST")
         })
-        .layer(middleware::from_fn_with_state(app.clone(), access::check));
+        .layer(middleware::from_fn_with_state(app.clone(), access::check))
+        .layer(middleware::from_fn_with_state(app.clone(), cors::allow_origins));
     if takes_webhooks {
         // These have limits and secrets of their own.
         router =

@@ -10,4 +10,4 @@ mod http;
 mod queue;
 
 pub use graphql::{Limits, sdl};
-pub use http::{API, Access, MAKE_TOKEN, MIN_TOKEN, Token, listen, serve, stop_signal, until};
+pub use http::{API, Access, MAKE_TOKEN, MIN_TOKEN, Origin, Token, listen, serve, stop_signal, until};

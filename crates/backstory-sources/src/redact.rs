@@ -4,6 +4,7 @@
 //! finds what matches them, in the text as written and as it reads ([`view`]); [`judge`] rejects what only looks like a
 //! secret. The time is linear in the text, whatever it contains.
 
+mod configured;
 mod judge;
 mod rule;
 mod scan;
@@ -14,6 +15,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 use backstory_model::{digest::sha256_hex, redaction::marker};
 use serde_json::Value;
 
+pub use configured::add_configured_secrets;
 use scan::Finding;
 
 /// Rounds until nothing is found. One that finds something may uncover another, by what it leaves at its edges.
@@ -80,6 +82,7 @@ pub fn kinds() -> impl Iterator<Item = Kind> {
     rule::RULES
         .iter()
         .map(|rule| Kind { id: rule.id.as_str(), description: rule.description.as_str() })
+        .chain([configured::KIND])
         .filter(move |kind| seen.insert(kind.id))
 }
 

@@ -2,12 +2,15 @@
 //! then becomes current in one step. Recorded states of the index are in [`ledger::Snapshot`](crate::ledger::Snapshot).
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 /// Name of the file that holds the number of the current generation.
 const CURRENT: &str = "CURRENT";
+/// Name of the file that holds the id of the ledger that they are made from.
+const LEDGER_ID: &str = "LEDGER";
 
 /// The generations in a directory.
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ impl Generations {
     }
 
     fn named(&self) -> Option<u64> {
-        let named = fs::read_to_string(self.directory.join(CURRENT)).ok()?.trim().parse().ok()?;
+        let named = self.text(CURRENT)?.trim().parse().ok()?;
         self.path(named).is_dir().then_some(named)
     }
 
@@ -74,11 +77,58 @@ impl Generations {
     /// The change could not be written; the old one is still current.
     pub fn activate(&self, prepared: &Path) -> io::Result<()> {
         let number = prepared.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let new = self.directory.join("CURRENT.new");
-        fs::write(&new, number)?;
-        fs::File::open(&new)?.sync_all()?;
-        fs::rename(&new, self.directory.join(CURRENT))?;
+        self.replace(CURRENT, number.as_bytes())
+    }
+
+    /// Writes a file in one step; a link in its place is not followed. Durable when it returns.
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let new = self.directory.join(format!("{name}.new"));
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = fs::File::create_new(&new)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&new, self.directory.join(name))?;
         fs::File::open(&self.directory)?.sync_all()
+    }
+
+    /// What a file beside the generations says; `None` if it is no file.
+    fn text(&self, name: &str) -> Option<String> {
+        let path = self.directory.join(name);
+        // Reading a pipe would not end.
+        path.is_file().then(|| fs::read_to_string(path).ok())?
+    }
+
+    /// The id of the ledger that the generations were made from, if that is on record.
+    pub fn ledger_id(&self) -> Option<String> {
+        self.text(LEDGER_ID)
+    }
+
+    /// Records which ledger the generations are made from.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn put_ledger_id(&self, id: &str) -> io::Result<()> {
+        self.replace(LEDGER_ID, id.as_bytes())
+    }
+
+    /// Something in the current generation that is neither a file nor a directory: opening it may never end.
+    pub fn irregular_file(&self) -> Option<PathBuf> {
+        let mut directories = vec![self.current()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                let path = entry.path();
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => directories.push(path),
+                    Ok(kind) if kind.is_symlink() && !(path.is_file() || path.is_dir()) => return Some(path),
+                    Ok(kind) if kind.is_file() || kind.is_symlink() => {}
+                    _ => return Some(path),
+                }
+            }
+        }
+        None
     }
 
     /// Removes every generation but the current one.

@@ -36,6 +36,8 @@ use crate::{
 
 /// Most rows of one answer.
 pub const MAX_ROWS: usize = 20_000;
+/// Most edges of a node that are counted.
+pub const MAX_COUNTED: usize = 100_000;
 /// Quads that a first load writes into one set of the store's files.
 const QUADS_PER_FILE: usize = 200_000;
 /// Version of how items become quads; a graph written by another version is made anew.
@@ -124,6 +126,15 @@ pub struct AdjacentEdge {
     pub edge: Edge,
     /// The node at its other end.
     pub other: NodeId,
+}
+
+/// How many edges there are at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EdgeCount {
+    /// How many.
+    pub count: usize,
+    /// Whether there may be more: counting ends at [`MAX_COUNTED`] of a name.
+    pub is_lower_bound: bool,
 }
 
 /// Stops a query that takes too long.
@@ -424,6 +435,37 @@ impl Graph {
         direction: Direction,
         only: Option<Edge>,
     ) -> Result<Vec<AdjacentEdge>, GraphError> {
+        Ok(self.edges_up_to(MAX_ROWS, id, direction, only)?.into_iter().collect())
+    }
+
+    /// Counts the edges at a node that items state, each once: all, or those of some names.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub fn count_edges(
+        &self,
+        id: &NodeId,
+        direction: Direction,
+        names: Option<&BTreeSet<Edge>>,
+    ) -> Result<EdgeCount, GraphError> {
+        let mut total = EdgeCount { count: 0, is_lower_bound: false };
+        let names: Vec<Option<Edge>> =
+            names.map_or_else(|| vec![None], |names| names.iter().copied().map(Some).collect());
+        for only in names {
+            let count = self.edges_up_to(MAX_COUNTED, id, direction, only)?.len();
+            total.count += count;
+            total.is_lower_bound |= count >= MAX_COUNTED;
+        }
+        Ok(total)
+    }
+
+    fn edges_up_to(
+        &self,
+        limit: usize,
+        id: &NodeId,
+        direction: Direction,
+        only: Option<Edge>,
+    ) -> Result<BTreeSet<AdjacentEdge>, GraphError> {
         self.guarded(|| {
             let node = quads::node(id);
             let mut found = BTreeSet::new();
@@ -453,12 +495,12 @@ impl Graph {
                     if let (Some(edge), Some(other)) = (edge, other) {
                         found.insert(AdjacentEdge { edge, other });
                     }
-                    if found.len() >= MAX_ROWS {
+                    if found.len() >= limit {
                         break;
                     }
                 }
             }
-            Ok(found.into_iter().collect())
+            Ok(found)
         })
     }
 

@@ -32,7 +32,7 @@ use std::{
 use backstory_model::{alias::Aliases, visibility::Visibility};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use chats::{Chat, Message, NewMessage, Role};
 pub use erase::{Erased, REMOVED_ANSWER_TEXT};
@@ -54,6 +54,8 @@ use crate::{
     lists::{self, Lists},
 };
 
+/// Under which name the ledger keeps its own id.
+const ID: &str = "ledger_id";
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
 /// Statements that are kept prepared.
@@ -127,6 +129,27 @@ impl Ledger {
     /// The lists beside it.
     pub fn lists(&self) -> Lists {
         Lists::new(self.connection.clone(), self.path.clone())
+    }
+
+    /// Whether a file is a database with the tables of a ledger, of whichever version. Nothing is created.
+    ///
+    /// # Errors
+    /// SQLite cannot read it.
+    pub fn is_ledger(path: &Path) -> Result<bool, LedgerError> {
+        schema::has_ledger(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?)
+    }
+
+    /// What tells this ledger from every other, random and made when it is first asked for. Copies have it too.
+    ///
+    /// # Errors
+    /// SQLite refused.
+    pub fn id(&self) -> Result<String, LedgerError> {
+        if let Some(id) = self.derived("", ID)? {
+            return Ok(String::from_utf8_lossy(&id).into_owned());
+        }
+        let id: String = self.lock().query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;
+        self.put_aggregate("", ID, id.as_bytes())?;
+        Ok(id)
     }
 
     /// A ledger in memory.

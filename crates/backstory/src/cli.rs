@@ -22,6 +22,8 @@ mod init;
 mod jobs;
 mod list;
 mod model_notes;
+mod neighborhood;
+mod path;
 mod place;
 mod rebuild;
 mod remove;
@@ -129,6 +131,8 @@ enum Command {
     Context(context::Args),
     History(history::Args),
     Entity(entity::Args),
+    Neighborhood(neighborhood::Args),
+    Path(path::Args),
     Eval(eval::Args),
     Stats(stats::Args),
     Snapshots(snapshots::Args),
@@ -240,6 +244,8 @@ async fn execute(session: &Session, command: Command) -> Result<()> {
         Command::Context(args) => context::run(session, &args).await,
         Command::History(args) => history::run(session, &args).await,
         Command::Entity(args) => entity::run(session, &args).await,
+        Command::Neighborhood(args) => neighborhood::run(session, &args).await,
+        Command::Path(args) => path::run(session, &args).await,
         Command::Eval(args) => eval::run(session, &args).await,
         Command::Stats(args) => stats::run(session, &args).await,
         Command::Snapshots(args) => snapshots::run(session, &args).await,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     cli::Session,
-    data_dir::{Claim, ClaimIntent, DataDir, Server},
+    data_dir::{Claim, ClaimIntent, DataDir, LockOwner, Server},
     failure::{Failure, Result},
     output::Terminal,
     share::Share,
@@ -131,6 +131,7 @@ impl Client {
         };
         let place = opening.open().await?;
         if let Place::There(Remote { server, .. }) = &place
+            && config.path.exists()
             && server.config != config.digest
         {
             let (path, who) = (config.path.display(), server_or_command(server));
@@ -225,16 +226,24 @@ impl Opening {
                         "{holder} has opened {} and does not answer yet; try again in a while",
                         directory.path().display()
                     ),
-                    ClaimIntent::Work => format!(
-                        "{holder} is using {}; wait for it to end{}, or run 'backstory serve', which does long work for \
-                         every command",
-                        directory.path().display(),
-                        if self.command == "sync" { ", stop its sync with --force" } else { "" }
-                    ),
+                    ClaimIntent::Work => describe_in_use(&holder, directory, &self.command),
                 },
             )),
         }
     }
+}
+
+/// Who has the stores that a command needs for long work, and what can be done about it.
+pub(crate) fn describe_in_use(holder: &LockOwner, directory: &DataDir, command: &str) -> String {
+    let other = match holder.command.as_str() {
+        _ if holder.is_syncing() && command == "sync" => ", stop its sync with --force".to_owned(),
+        // They keep what they have done so far.
+        "chat" | "embed" | "enrich" | "eval" | "rebuild" => format!(", end it with 'kill {}'", holder.pid),
+        _ => String::new(),
+    };
+    let path = directory.path().display();
+    let server = "run 'backstory serve', which does long work for every command";
+    format!("{holder} is using {path}; wait for it to end{other}, or {server}")
 }
 
 /// Answers a request; once more, if a projection proved damaged and was rebuilt.

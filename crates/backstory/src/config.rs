@@ -17,9 +17,13 @@ use backstory_engine::{
     model::{digest::sha256_hex, role::Roles, visibility::Visibility},
     rerank,
     settings::{Forge, Repositories, Settings},
-    sources::{forge, redact::Redactor},
+    sources::{
+        forge,
+        redact::{Redactor, add_configured_secrets},
+    },
 };
-use secrecy::SecretString;
+use backstory_server::Origin;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::failure::{Failure, Result, reason};
 use file::File;
@@ -46,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     /// What the server's clients must show one of.
     pub(crate) server_tokens: Vec<ServerToken>,
+    /// Other sites whose pages may use the server.
+    pub(crate) allowed_origins: Vec<Origin>,
     /// Of each forge, in the order of the settings.
     pub(crate) forge_tokens: Vec<Credential>,
     /// What the webhooks of each forge must show, in the same order.
@@ -83,6 +89,7 @@ impl From<file::ServerToken> for ServerToken {
 impl Credential {
     fn of(variable: Option<String>) -> Self {
         let secret = variable.as_deref().and_then(environment).map(SecretString::from);
+        add_configured_secrets(secret.as_ref().map(ExposeSecret::expose_secret));
         Self { variable, secret }
     }
 
@@ -119,11 +126,7 @@ impl Config {
         let embedding_key = Credential::of(file.embedding.api_key_env);
         let rerank_key = Credential::of(file.rerank.as_ref().and_then(|rerank| rerank.api_key_env.clone()));
         let llm_key = Credential::of(file.llm.as_ref().and_then(|llm| llm.api_key_env.clone()));
-        let data_dir = match (choice.data_dir, file.data_dir) {
-            (Some(chosen), _) => chosen.to_owned(),
-            (None, Some(configured)) => below(path.parent().unwrap_or(Path::new("")), &configured)?,
-            (None, None) => default_data_dir()?,
-        };
+        let data_dir = choose_data_dir(choice.data_dir, file.data_dir.as_deref(), &path)?;
         let credentials = forge_tokens.iter().zip(&webhook_secrets);
         let forges = file.forges.into_iter().zip(credentials).map(|(forge, (token, webhook_secret))| Forge {
             kind: forge.kind,
@@ -170,6 +173,7 @@ impl Config {
             data_dir,
             listen: file.listen.unwrap_or(LISTEN),
             server_tokens: file.server_tokens.into_iter().map(ServerToken::from).collect(),
+            allowed_origins: file.allowed_origins,
             forge_tokens,
             webhook_secrets,
             embedding_key,
@@ -320,6 +324,15 @@ fn home_for(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     let named = environment(variable).map(PathBuf::from).and_then(absolute);
     named.or_else(|| environment("HOME").map(|home| Path::new(&home).join(usual)))
+}
+
+/// The data directory: the one that was chosen, else the configured one, which is relative to the file.
+fn choose_data_dir(chosen: Option<&Path>, configured: Option<&str>, file: &Path) -> Result<PathBuf> {
+    match (chosen, configured) {
+        (Some(chosen), _) => Ok(chosen.to_owned()),
+        (None, Some(configured)) => below(file.parent().unwrap_or(Path::new("")), configured),
+        (None, None) => default_data_dir(),
+    }
 }
 
 /// A path of the configuration file: relative to the file, `~/` is the home directory.

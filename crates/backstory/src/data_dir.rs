@@ -9,7 +9,10 @@ use std::{
 };
 
 use backstory_engine::error::ErrorKind;
-use rustix::{fs::Mode, process::umask};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::umask,
+};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
@@ -169,7 +172,10 @@ impl DataDir {
         umask(Mode::RWXG | Mode::RWXO);
         DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path).map_err(refused)?;
         let directory = Self { path: path.to_owned() };
-        directory.lock_file().map_err(refused)?;
+        directory.lock_file().map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => directory.cannot_lock(&error),
+            _ => refused(error),
+        })?;
         Ok(directory)
     }
 
@@ -180,7 +186,13 @@ impl DataDir {
 
     fn lock_file(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(self.path.join(LOCK))
+        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+        // It is written to, so it must be the file that it seems to be; opening a pipe does not wait for another.
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed());
+        let path = self.path.join(LOCK);
+        let other = || io::Error::new(io::ErrorKind::InvalidInput, "it is a link or no file; remove it");
+        let file = options.open(&path).map_err(|error| if path.is_symlink() { other() } else { error })?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(other()) }
     }
 
     fn cannot_lock(&self, error: &io::Error) -> Failure {
@@ -294,14 +306,19 @@ impl DataDir {
 
     /// The server that the holder of the lock is.
     fn server(&self, holder: Option<&LockOwner>) -> Option<Server> {
-        let server: Server = serde_json::from_slice(&fs::read(self.path.join(SERVER)).ok()?).ok()?;
+        let path = self.path.join(SERVER);
+        if !path.is_file() {
+            return None;
+        }
+        let server: Server = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         (server.pid == holder?.pid).then_some(server)
     }
 
     /// The server of a data directory, if there is one. Nothing is created, and nobody waited for.
     pub(crate) fn running(path: &Path) -> Option<Server> {
         let directory = Self { path: path.to_owned() };
-        let mut lock = File::open(directory.path.join(LOCK)).ok()?;
+        let path = directory.path.join(LOCK);
+        let mut lock = path.is_file().then(|| File::open(path).ok())??;
         directory.server(holder(&mut lock).as_ref())
     }
 
@@ -326,7 +343,12 @@ impl DataDir {
         };
         let (new, path) = (self.path.join("server.json.new"), self.path.join(SERVER));
         let write = || {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(&new)?;
+            // Left by a process that ended in between. A link in its place is not followed.
+            match fs::remove_file(&new) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&new)?;
             file.write_all(serde_json::to_string(&server)?.as_bytes())?;
             // In one step: nobody reads half of it.
             fs::rename(&new, &path)
@@ -361,6 +383,11 @@ impl LockOwner {
     /// Whether it is a server, though none that can be asked yet.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.command.as_str(), SERVE | UP)
+    }
+
+    /// Whether it is a command that syncs.
+    pub(crate) fn is_syncing(&self) -> bool {
+        matches!(self.command.as_str(), "sync" | "add")
     }
 }
 

@@ -148,8 +148,14 @@ impl Write for Beside {
     }
 }
 
-/// How far long work is: a bar on a terminal, now and then a line elsewhere.
-pub(crate) enum Progress {
+/// How far long work is, and how fast it goes.
+pub(crate) struct Progress {
+    shown: Shown,
+    pace: Pace,
+}
+
+/// How progress is shown: a bar on a terminal, now and then a line elsewhere.
+enum Shown {
     /// On a terminal.
     Bar(ProgressBar),
     /// In a file or a pipe.
@@ -162,9 +168,41 @@ pub(crate) enum Progress {
         at: Instant,
         /// Whether the last step had a note.
         noted: bool,
-        /// The present phase, when it began, and how much had been done then.
-        phase: (String, Instant, u64),
     },
+}
+
+/// How fast a phase goes.
+struct Pace {
+    phase: String,
+    /// How much had been done when it began.
+    start: u64,
+    /// How long it has been at work, without the time in which it waited.
+    worked: Duration,
+    /// When the last step was shown, and whether it waited for something then.
+    last: (Instant, bool),
+}
+
+impl Pace {
+    fn new(now: Instant) -> Self {
+        Self { phase: String::new(), start: 0, worked: Duration::ZERO, last: (now, false) }
+    }
+
+    /// Takes in a step, and estimates how long the rest of its phase takes; `None` if that cannot be told.
+    fn estimate(&mut self, step: &Step<'_>, now: Instant) -> Option<Duration> {
+        if self.phase != step.phase {
+            *self = Self { phase: step.phase.to_owned(), start: step.done, ..Self::new(now) };
+        }
+        let (last, waited) = self.last;
+        if !waited {
+            self.worked += now.saturating_duration_since(last);
+        }
+        // What is worth knowing about a step is what it waits for.
+        self.last = (now, step.note.is_some());
+        let advanced = step.done.saturating_sub(self.start);
+        let left = step.total?.saturating_sub(step.done);
+        let seconds = self.worked.as_secs_f64() / advanced as f64 * left as f64;
+        (advanced > 0 && left > 0).then(|| Duration::from_secs_f64(seconds))
+    }
 }
 
 /// One step of long work.
@@ -182,29 +220,28 @@ pub(crate) struct Step<'a> {
 impl Progress {
     /// Nothing is done yet.
     pub(crate) fn new() -> Self {
-        if io::stderr().is_terminal() {
-            let bar = BARS.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
-            return Self::Bar(bar);
-        }
         let now = Instant::now();
-        Self::Lines { told: String::new(), done: 0, at: now, noted: false, phase: (String::new(), now, 0) }
+        let shown = if io::stderr().is_terminal() {
+            Shown::Bar(BARS.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())))
+        } else {
+            Shown::Lines { told: String::new(), done: 0, at: now, noted: false }
+        };
+        Self { shown, pace: Pace::new(now) }
     }
 
     /// Shows how far it is now.
     pub(crate) fn show(&mut self, step: &Step<'_>) {
-        match self {
-            Self::Bar(bar) => draw(bar, step),
-            Self::Lines { told, done, at, noted, phase } => {
-                if phase.0 != step.phase {
-                    *phase = (step.phase.to_owned(), Instant::now(), step.done);
-                }
+        let left = self.pace.estimate(step, Instant::now());
+        match &mut self.shown {
+            Shown::Bar(bar) => draw(bar, step, left),
+            Shown::Lines { told, done, at, noted } => {
                 let advanced = *done != step.done && at.elapsed() > LINE_INTERVAL;
                 // The text of a note may count down; that there is one is news once.
                 let news = *told != step.phase || advanced || (step.note.is_some() && !*noted);
                 *noted = step.note.is_some();
                 if news && !step.phase.is_empty() && step.total != Some(0) {
                     (*told, *done, *at) = (step.phase.to_owned(), step.done, Instant::now());
-                    aside(line(step, phase.1.elapsed(), phase.2));
+                    aside(line(step, left));
                 }
             }
         }
@@ -212,13 +249,13 @@ impl Progress {
 
     /// Removes the bar.
     pub(crate) fn clear(&self) {
-        if let Self::Bar(bar) = self {
+        if let Shown::Bar(bar) = &self.shown {
             remove(bar);
         }
     }
 }
 
-fn draw(bar: &mut ProgressBar, step: &Step<'_>) {
+fn draw(bar: &mut ProgressBar, step: &Step<'_>, left: Option<Duration>) {
     let prefix = plain(step.phase);
     if bar.prefix() != prefix || bar.length() != step.total {
         // A new one, because what is changed one by one is also drawn one by one.
@@ -230,8 +267,8 @@ fn draw(bar: &mut ProgressBar, step: &Step<'_>) {
     if step.total.is_none() && step.done > 0 {
         message.push_str(&format!("  {}", thousands(step.done)));
     }
-    if step.total.is_some_and(|total| step.done > 0 && step.done < total) {
-        message.push_str(&format!("  ETA {:#}", HumanDuration(bar.eta())));
+    if let Some(left) = left {
+        message.push_str(&format!("  ETA {:#}", HumanDuration(left)));
     }
     if let Some(note) = step.note {
         message.push_str(&format!("  ({})", plain(note)));
@@ -252,14 +289,12 @@ fn remove(bar: &ProgressBar) {
     BARS.remove(bar);
 }
 
-fn line(step: &Step<'_>, since: Duration, start: u64) -> String {
+fn line(step: &Step<'_>, left: Option<Duration>) -> String {
     let mut line = plain(step.phase);
     if let Some(total) = step.total {
         line.push_str(&format!(": {}/{}", thousands(step.done), thousands(total)));
-        let advanced = step.done.saturating_sub(start);
-        if advanced > 0 && total > step.done {
-            let left = since.as_secs_f64() / advanced as f64 * (total - step.done) as f64;
-            line.push_str(&format!(", about {} left", duration(Duration::from_secs_f64(left))));
+        if let Some(left) = left {
+            line.push_str(&format!(", about {} left", duration(left)));
         }
     } else if step.done > 0 {
         line.push_str(&format!(": {}", thousands(step.done)));
@@ -335,4 +370,24 @@ pub(crate) fn install_panic_hook() {
             plain(&what)
         ));
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_in_which_work_waits_says_nothing_about_the_rest() {
+        let begun = Instant::now();
+        let mut pace = Pace::new(begun);
+        let mut left = |seconds: u64, done: u64, note: Option<&str>| {
+            let step = Step { phase: "acme/shop issues", done, total: Some(11), note };
+            pace.estimate(&step, begun + Duration::from_secs(seconds)).map(|left| left.as_secs())
+        };
+        assert_eq!(left(0, 0, None), None, "nothing is done yet");
+        assert_eq!(left(1, 0, Some("rate limited")), None);
+        assert_eq!(left(31, 1, None), Some(10), "one took a second");
+        assert_eq!(left(35, 6, None), Some(4));
+        assert_eq!(left(36, 11, None), None, "nothing is left");
+    }
 }

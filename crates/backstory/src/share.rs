@@ -66,7 +66,7 @@ async fn serve(
     let own = announcement.secret().clone();
     // Unlike a server that somebody started, it answers nobody without the secret.
     let tokens = vec![Token { secret: own.clone(), visibility: Visibility::everything() }];
-    let access = Access { tokens, own, webhooks: false };
+    let access = Access { tokens, own, webhooks: false, origins: Vec::new() };
     let until_ended = async move {
         backstory_server::until(ended).await;
         drop(announcement);

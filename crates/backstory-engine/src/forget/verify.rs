@@ -78,8 +78,9 @@ pub(super) fn scan_all_stores(resources: &Resources, pieces: &Pieces, mut found:
     let (count, is_left) = statements.unwrap_or_else(ended)?;
     found.statements = count;
     found.left.extend(is_left.then(|| "the graph".to_owned()));
-    let ScanReport { files, bytes, found: holders } =
+    let ScanReport { files, bytes, found: mut holders } =
         scanned.map_err(|error| Error::internal(format!("the data directory cannot be looked through: {error}")))?;
+    holders.sort();
     (found.files, found.bytes) = (files, bytes);
     found.left.extend(holders.iter().map(|path: &PathBuf| path.display().to_string()));
     Ok(found)

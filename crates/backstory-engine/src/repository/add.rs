@@ -91,6 +91,7 @@ pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -
             find_git(resources)?;
             let address = request.address.trim();
             let checked = check_address(resources, address)?;
+            check_place(resources, address, &checked)?;
             let (address, origin) = match &checked {
                 Address::Local(path) => (path.display().to_string(), origin_url(path)),
                 Address::Remote(_) => (address.to_owned(), Some(address.to_owned())),
@@ -144,6 +145,19 @@ pub(crate) async fn add_repository(resources: &Resources, request: AddRequest) -
             repository_status(resources, entry)
         })
         .await
+}
+
+/// Refuses a path that depends on where this process was started, and what is in the data directory.
+fn check_place(resources: &Resources, address: &str, checked: &Address) -> Result<()> {
+    let Address::Local(path) = checked else { return Ok(()) };
+    let what = if Path::new(address).is_relative() {
+        "is not absolute; give the whole path"
+    } else if resources.shared.data_dir.canonicalize().is_ok_and(|data| path.starts_with(data)) {
+        "is in the data directory; give the repository that it is a clone of"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!("'{}' {what}", echo(address))))
 }
 
 /// Names of branches as they are kept: without secrets.

@@ -1,7 +1,10 @@
 //! What of a repository cannot be read or is too large: left out, counted and named.
 
-use backstory_model::commit::{RepoPath, Sha};
-use backstory_sources::git::objects::Listing;
+use backstory_model::{
+    commit::{RepoPath, Sha},
+    people::MAX_MAILMAP,
+};
+use backstory_sources::git::{mailmap, objects::Listing};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +52,9 @@ struct Files {
     /// The first of these, without the secrets.
     #[serde(default)]
     first_secret: Vec<String>,
+    /// Bytes of a mailmap that is too large to be read.
+    #[serde(default)]
+    mailmap: Option<u64>,
 }
 
 impl Work<'_> {
@@ -64,12 +70,15 @@ impl Work<'_> {
 
     /// Notes what is left out of the files at the head: what is too much, and paths that had secrets in them.
     pub(super) fn left_out_of_head(&self, listing: &Listing, secret: &[RepoPath]) -> Result<()> {
+        let is_mailmap = |path: &RepoPath| path.as_str() == mailmap::PATH;
+        let mailmap = listing.files.iter().find(|file| file.mode.is_file() && is_mailmap(&file.path));
         let name = |path: &RepoPath| self.resources.redactor().redact(path.as_str()).0.into_owned();
         let files = Files {
             count: listing.left_out,
             first: listing.named.iter().map(name).collect(),
             secret: secret.len() as u64,
             first_secret: secret.iter().take(MAX_NAMED).map(|path| path.as_str().to_owned()).collect(),
+            mailmap: mailmap.and_then(|file| file.size).filter(|size| *size > MAX_MAILMAP as u64),
         };
         let state = serde_json::to_vec(&files).unwrap_or_default();
         Ok(self.resources.ledger().put_aggregate(self.project, FILES, &state)?)
@@ -101,6 +110,12 @@ pub(super) fn left_out(resources: &Resources, project: &str) -> Result<Vec<Strin
             let named = first.iter().map(|path| shortened(path));
             sentences.push(format!("{what} left out, {why}: {}", listed(named, count)));
         }
+    }
+    if let Some(bytes) = files.mailmap {
+        sentences.push(format!(
+            "{} is left out, it has {bytes} bytes and at most {MAX_MAILMAP} are read: people are not joined by it",
+            mailmap::PATH
+        ));
     }
     Ok(sentences)
 }

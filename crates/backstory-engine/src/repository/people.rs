@@ -12,10 +12,10 @@ use backstory_model::{
     visibility::Visibility,
 };
 use backstory_sources::git::mailmap;
-use backstory_store::ledger::{NewItem, Page, StoredItem};
+use backstory_store::ledger::{NewItem, Page, RepositoryEntry, StoredItem};
 use jiff::Timestamp;
 
-use super::{commit_record, lock_repositories, open_objects, repository_record};
+use super::{commit_record, has_clone, lock_repositories, open_objects, repository_record};
 use crate::{
     error::Result,
     forget::subject::{each_stored, each_string, json_of},
@@ -189,6 +189,10 @@ fn link_people_of(resources: &Resources, project: &str) -> Result<()> {
     if known.is_empty() {
         return Ok(());
     }
+    // Without the mailmap of a clone that is missing, the people whom it joins would come apart.
+    if own.ledger().repositories()?.iter().any(|entry| is_mailmap_missing(&own, entry)) {
+        return Ok(());
+    }
     let users = forge_users(&own)?;
     let identities: Vec<Identity> = known.iter().flat_map(identities_of).collect();
     let people = merge(&users, &identities, &load_mailmap(&own)?);
@@ -225,18 +229,24 @@ fn forge_users(resources: &Resources) -> Result<Vec<ForgeUser>> {
     Ok(users)
 }
 
-/// The mailmaps of all visible repositories in one, in the order of their projects.
+fn is_mailmap_missing(resources: &Resources, entry: &RepositoryEntry) -> bool {
+    entry.synced_at.is_some() && !has_clone(resources, &entry.project)
+}
+
+/// The mailmaps of all visible repositories in one, in the order of their projects. One that cannot be read is left out.
 fn load_mailmap(resources: &Resources) -> Result<Mailmap> {
-    let mut text = String::new();
+    let mut mailmap = Mailmap::default();
     for entry in resources.ledger().repositories()? {
         let Some(repository) = repository_record(resources, &entry.project)? else { continue };
         let head = repository.default_branch.as_ref().and_then(|branch| entry.indexed.get(branch.as_str()));
-        if let Some(head) = head {
-            text.push_str(&mailmap::text_at(&*open_objects(resources, &entry.project)?, *head)?);
-            text.push('\n');
+        let Some(head) = head else { continue };
+        let text = open_objects(resources, &entry.project).and_then(|objects| Ok(mailmap::text_at(&objects, *head)?));
+        match text {
+            Ok(text) => mailmap.add(&text),
+            Err(error) => tracing::warn!(project = entry.project, %error, "a mailmap is left out"),
         }
     }
-    Ok(Mailmap::parse(&text))
+    Ok(mailmap)
 }
 
 /// Gives each project that mentions people profiles of its own, where a ledger keeps them for all projects together, and

@@ -20,6 +20,8 @@ use crate::{
 const MAX_NAME: usize = 200;
 /// Most authors and most labels of a filter.
 const MAX_NAMES: usize = 100;
+/// Letters of a name for each of which there may be one typo, for the name with fewer typos to be nearer.
+const LETTERS_PER_TYPO: usize = 3;
 /// Names that nothing has, of which each is told with the nearest one.
 const MAX_ABSENT: usize = 10;
 
@@ -126,10 +128,17 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The name that is most like one, as the end of a sentence.
+/// The name that is most like one, as the end of a sentence: that with the fewest typos, unless all have too many.
 fn nearest(name: &str, known: &BTreeSet<Arc<str>>) -> String {
     let name = name.to_lowercase();
-    let like = |other: &str| strsim::jaro_winkler(&name, &other.to_lowercase());
-    let nearest = known.iter().map(|other| (like(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let max_typos = name.chars().count().div_ceil(LETTERS_PER_TYPO);
+    let rate = |other: &Arc<str>| {
+        let lower = other.to_lowercase();
+        let typos = strsim::osa_distance(&name, &lower);
+        let typos_left = (max_typos + 1).saturating_sub(typos);
+        (typos_left, strsim::jaro_winkler(&name, &lower))
+    };
+    let rated = known.iter().map(|other| (rate(other), other));
+    let nearest = rated.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     nearest.map_or_else(String::new, |(_, nearest)| format!("; the nearest name is '{}'", echo(nearest)))
 }

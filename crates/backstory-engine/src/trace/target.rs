@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use backstory_model::{
     code::{CodeAnalysis, Entity},
-    commit::{ObjectKind, RepoPath, Sha, Tag},
+    commit::{Commit, ObjectKind, RepoPath, Sha, Tag},
+    edge::Edge,
     entity::ItemKind,
     id::NodeId,
     lineage::Lineage,
@@ -16,7 +17,10 @@ use backstory_sources::git::{
     objects::{ObjectError, Objects},
     refs,
 };
-use backstory_store::ledger::{RepositoryEntry, StoredBlame};
+use backstory_store::{
+    graph::Direction,
+    ledger::{RepositoryEntry, StoredBlame},
+};
 use serde::{Deserialize, Serialize};
 
 use super::Indexed;
@@ -200,6 +204,14 @@ fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Erro
         Err(ObjectError::NoSuchPath { .. }) => {}
         Err(error) => return Err(error.into()),
     }
+    let short = &place.commit.to_string()[..12];
+    let absent = format!("there is no file {path} in {project} at {short}");
+    if let Some(removal) = find_removal(resources, place, plain)? {
+        let (sha, title) = (removal.sha.short(), echo(removal.title()));
+        let day = removal.committer.at.strftime("%Y-%m-%d");
+        return Ok(Error::new(ErrorKind::NotFound, format!("{absent}; it was removed by {sha} ({title}, {day})"))
+            .with_hint(format!("'backstory why {project}@{sha}' explains that commit")));
+    }
     let name = path.rsplit('/').next().unwrap_or(path);
     let paths = resources.ledger().keys(project, ItemKind::File)?;
     let mut alike: Vec<&str> =
@@ -207,12 +219,28 @@ fn no_such_path(resources: &Resources, place: &Place, path: &str) -> Result<Erro
     if alike.is_empty() {
         alike = likest(&paths, path);
     }
-    let short = &place.commit.to_string()[..12];
-    let message = format!("there is no file {path} in {project} at {short}");
-    Ok(Error::new(ErrorKind::NotFound, message).with_hint(match alike.is_empty() {
+    Ok(Error::new(ErrorKind::NotFound, absent).with_hint(match alike.is_empty() {
         true => "check the path, or run 'backstory sync'".to_owned(),
         false => format!("did you mean {}?", alike.join(", ")),
     }))
+}
+
+/// The newest commit that removed a file, if what is asked about is the head of an indexed branch: at an earlier commit,
+/// the file may not have been there yet.
+fn find_removal(resources: &Resources, place: &Place, path: &str) -> Result<Option<Commit>> {
+    if place.branch.is_none() {
+        return Ok(None);
+    }
+    let project = place.project();
+    let mut newest: Option<Commit> = None;
+    for edge in resources.graph().edges(&NodeId::file(project, path), Direction::In, Some(Edge::Removes))? {
+        let NodeId::Commit { sha, .. } = &edge.other else { continue };
+        let Some(record) = commit_record(resources, project, sha)? else { continue };
+        if newest.as_ref().is_none_or(|newest| newest.committer.at < record.commit.committer.at) {
+            newest = Some(record.commit);
+        }
+    }
+    Ok(newest)
 }
 
 /// The entity of that name in a file, with the file's analysis at that commit.

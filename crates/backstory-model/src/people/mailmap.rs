@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commit::Signature;
 
-/// Longest file that is read, in bytes; the rest of a longer one is left alone.
-pub const MAX_MAILMAP: usize = 4 << 20;
+/// Largest file that is read, in bytes.
+pub const MAX_MAILMAP: usize = 1 << 20;
 
 /// Who a name and an e-mail address of a commit stand for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,13 +41,14 @@ impl Mailmap {
     ///
     /// Other lines, and lines that begin with `#`, say nothing; a later line overrides an earlier one.
     pub fn parse(text: &str) -> Self {
-        let mut end = text.len().min(MAX_MAILMAP);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
         let mut mailmap = Self::default();
-        text[..end].split('\n').for_each(|line| mailmap.line(line));
+        mailmap.add(text);
         mailmap
+    }
+
+    /// Adds the lines of another file, as if they followed.
+    pub fn add(&mut self, text: &str) {
+        text.split('\n').for_each(|line| self.line(line));
     }
 
     fn line(&mut self, line: &str) {

@@ -11,14 +11,13 @@ use tokio::sync::mpsc;
 
 use super::{
     answer::{Answer, Citation, Statement},
-    loaders,
-    page::{self, QUERY},
+    loaders, page,
     scalar::DateTime,
 };
 use crate::queue::Turn;
 
 /// Conversations of a list, unless the request says how many.
-pub(super) const DEFAULT_CHATS: usize = 20;
+const DEFAULT_CHATS: usize = 20;
 /// Messages of a list, unless the request says how many.
 const DEFAULT_MESSAGES: usize = 50;
 /// Statements that wait for a client to take them.
@@ -81,11 +80,10 @@ pub(crate) struct AnswerPart {
 #[ComplexObject]
 impl Chat {
     /// Its messages in order.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_MESSAGES, child_complexity)")]
     async fn messages(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most messages, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Most messages, 0 to 100.", default = 50)] first: Option<i32>,
         #[graphql(desc = "Only those behind the one with this number.")] after: Option<u64>,
     ) -> Result<Vec<Message>> {
         let limit = page::size(first, DEFAULT_MESSAGES)?;

@@ -24,6 +24,7 @@ use super::{
     names::{EntityKind, LeftOutReason},
     node::Links,
     project::Project,
+    scalar::BigInt,
 };
 
 /// What the ledger has of a repository under a node; `None` if it has nothing.
@@ -134,14 +135,14 @@ impl File {
         Ok(self.read(ctx, language).await?.flatten())
     }
 
-    /// Lines of its content; null if that is left out.
-    async fn lines(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
+    /// How many lines its content has; null if that is left out.
+    async fn line_count(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
         Ok(self.read(ctx, |file| file.analysis.as_ref().map(|analysis| analysis.line_count)).await?.flatten())
     }
 
     /// Bytes of its content.
-    async fn bytes(&self, ctx: &Context<'_>) -> Result<Option<u64>> {
-        self.read(ctx, |file| file.bytes).await
+    async fn bytes(&self, ctx: &Context<'_>) -> Result<Option<BigInt>> {
+        self.read(ctx, |file| file.bytes.into()).await
     }
 
     /// Object name of its content.

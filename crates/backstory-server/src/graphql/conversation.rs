@@ -12,7 +12,7 @@ use super::{
     loaders,
     names::NoteKind,
     node::Links,
-    page::{self, DEFAULT_PAGE, FEW, MAX_PAGE},
+    page,
     person::Person,
     scalar::DateTime,
     secret::{self, Secrets},
@@ -88,7 +88,6 @@ impl Discussion {
     }
 
     /// Its notes, oldest first; at most 1,000.
-    #[graphql(complexity = "page::cost(first.map(|first| first.min(MAX_PAGE as i32)), DEFAULT_PAGE, child_complexity)")]
     async fn notes(
         &self,
         ctx: &Context<'_>,
@@ -203,7 +202,7 @@ impl Note {
     }
 
     /// Whether it stands alone, in a thread or on the diff.
-    async fn kind(&self, ctx: &Context<'_>) -> Result<Option<NoteKind>> {
+    async fn note_kind(&self, ctx: &Context<'_>) -> Result<Option<NoteKind>> {
         self.read(ctx, |note| note.kind.into()).await
     }
 
@@ -228,7 +227,6 @@ impl Note {
     }
 
     /// Which secrets were replaced in its text.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |note| note.secrets()).await?))
     }

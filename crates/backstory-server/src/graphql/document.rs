@@ -19,9 +19,20 @@ const INTROSPECTED_LISTS: [&str; 7] =
     ["types", "fields", "args", "inputFields", "interfaces", "possibleTypes", "enumValues"];
 /// Fields of the query and mutation types that read, or take away, everything there is, or wait for a language model.
 const LONG: [&str; 6] = ["check", "digest", "removeRepository", "ask", "sendMessage", "summarize"];
-/// Fields of the query and mutation types that keep a processor busy for longer than a look at the stores.
-const HEAVY: [&str; 10] =
-    ["search", "verify", "trace", "contextPack", "compareSnapshots", "history", "entity", "lineage", "stats", "backup"];
+/// Fields that keep a processor busy for longer than a look at the stores.
+const HEAVY: [&str; 11] = [
+    "search",
+    "verify",
+    "trace",
+    "contextPack",
+    "compareSnapshots",
+    "history",
+    "entity",
+    "lineage",
+    "stats",
+    "backup",
+    "neighborhood",
+];
 
 /// Fields of the query, mutation and subscription types that every server answers, whatever its roles.
 const ANY_ROLE: [&str; 12] = [
@@ -230,6 +241,8 @@ impl<'a> Measure<'a> {
         let own = match name {
             name if LONG.contains(&name) => Weight::Long,
             name if HEAVY.contains(&name) => Weight::Heavy,
+            // Files and the like have a path too, which takes no arguments.
+            "path" if !field.arguments.is_empty() => Weight::Heavy,
             _ => Weight::Light,
         };
         size.weight = size.weight.max(own);

@@ -1,11 +1,14 @@
 //! GraphQL types of a node's edges, a page at a time.
 
+use std::collections::BTreeSet;
+
 use async_graphql::{
     Context, OutputType, Result, SimpleObject,
     connection::{Connection, ConnectionNameType, Edge as PageEdge, EdgeNameType},
+    futures_util::future::try_join_all,
 };
 use backstory_engine::{
-    graph::{AdjacentEdge, Direction, InferredLink},
+    graph::{AdjacentEdge, Direction, InferredLink, MAX_ROWS},
     model::{edge::Edge, id::NodeId},
 };
 
@@ -13,11 +16,11 @@ use super::{
     loaders,
     names::{EdgeDirection, EdgeName},
     node::Node,
-    page::{self, Count, DEFAULT_EDGES, bad_cursor},
+    page::{self, DEFAULT_EDGES, bad_cursor},
 };
 
 /// A page of edges.
-pub(crate) type EdgeConnection = Connection<String, Node, Count, Named, ConnectionName, NodeEdgeName>;
+pub(crate) type EdgeConnection = Connection<String, Node, EdgeTotals, Named, ConnectionName, NodeEdgeName>;
 
 /// Name of the type of a page.
 pub(crate) struct ConnectionName;
@@ -35,6 +38,15 @@ impl EdgeNameType for NodeEdgeName {
     fn type_name<T: OutputType>() -> String {
         "NodeEdge".to_owned()
     }
+}
+
+/// How many edges there are.
+#[derive(SimpleObject)]
+pub(crate) struct EdgeTotals {
+    /// How many edges the list has; pages reach the first 20,000 of each name that is asked for.
+    total_count: usize,
+    /// Whether there may be more than `totalCount`: at most 100,000 edges of a name are counted.
+    at_least: bool,
 }
 
 /// What an edge tells besides the node at its other end.
@@ -77,24 +89,32 @@ pub(super) async fn page(
 ) -> Result<EdgeConnection> {
     let size = page::size(first, DEFAULT_EDGES)?;
     let after = after.map(|cursor| decode(cursor).ok_or_else(|| bad_cursor(cursor))).transpose()?;
-    let wanted: Option<Vec<Edge>> = names.map(|names| names.iter().map(|name| Edge::from(*name)).collect());
+    let names: Option<BTreeSet<Edge>> = names.map(|names| names.iter().map(|name| Edge::from(*name)).collect());
     // Edges of one name are found faster than all of them.
-    let only = match wanted.as_deref() {
-        Some([edge]) => Some(*edge),
-        _ => None,
-    };
-    let all = loaders::edges(ctx, id.clone(), direction.into(), only).await?;
+    let loads: Vec<Option<Edge>> =
+        names.as_ref().map_or_else(|| vec![None], |names| names.iter().copied().map(Some).collect());
+    let load = |only| loaders::edges(ctx, id.clone(), direction.into(), only);
+    let stated = try_join_all(loads.into_iter().map(load)).await?;
     let inferred = loaders::inferred(ctx, id.clone()).await?;
     let from_here = direction == EdgeDirection::Out;
-    let inferred =
-        inferred.iter().filter(|link| (link.from == *id) == from_here).map(|link| (link.end(id), Some(link)));
-    let mut ends: Vec<(AdjacentEdge, Option<&InferredLink>)> =
-        all.iter().map(|end| (end.clone(), None)).chain(inferred).collect();
-    ends.retain(|(end, _)| wanted.as_ref().is_none_or(|wanted| wanted.contains(&end.edge)));
+    let mut ends: Vec<(AdjacentEdge, Option<&InferredLink>)> = inferred
+        .iter()
+        .filter(|link| (link.from == *id) == from_here)
+        .map(|link| (link.end(id), Some(link)))
+        .filter(|(end, _)| names.as_ref().is_none_or(|names| names.contains(&end.edge)))
+        .collect();
+    let inferred_count = ends.len();
+    ends.extend(stated.iter().flat_map(|edges| edges.iter()).map(|end| (end.clone(), None)));
     ends.sort_by(|a, b| a.0.cmp(&b.0));
+    let totals = if stated.iter().any(|edges| edges.len() >= MAX_ROWS) {
+        let counted = loaders::engine(ctx)?.count_edges(id.clone(), direction.into(), names).await?;
+        EdgeTotals { total_count: counted.count + inferred_count, at_least: counted.is_lower_bound }
+    } else {
+        EdgeTotals { total_count: ends.len(), at_least: false }
+    };
     let start = after.map_or(0, |after| ends.partition_point(|(end, _)| *end <= after));
     let end = start.saturating_add(size).min(ends.len());
-    let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), Count::from(ends.len()));
+    let mut page = Connection::with_additional_fields(start > 0, end < ends.len(), totals);
     page.edges.extend(ends[start..end].iter().map(|(end, link)| {
         PageEdge::with_additional_fields(encode(end), Node::from(end.other.clone()), Named::of(end.edge, *link))
     }));

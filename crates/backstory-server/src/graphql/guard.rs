@@ -9,13 +9,15 @@ use std::{
 };
 
 use async_graphql::{
-    Request, Response, ServerError, ServerResult, ValidationResult,
+    Name, Request, Response, ServerError, ServerResult, ValidationResult, Value,
     async_trait::async_trait,
     extensions::{
         Extension, ExtensionContext, ExtensionFactory, NextExecute, NextPrepareRequest, NextRequest, NextSubscribe,
         NextValidation,
     },
     futures_util::{StreamExt, stream::BoxStream},
+    indexmap::IndexMap,
+    parser::types::{ExecutableDocument, OperationDefinition},
 };
 use backstory_engine::{
     Engine,
@@ -26,9 +28,10 @@ use backstory_engine::{
 use parking_lot::{Mutex, MutexGuard};
 
 use super::{
-    document,
+    cost, document,
     limits::Limits,
     loaders::{People, Reader, Reads},
+    selection::Selections,
 };
 use crate::{error_table, queue::Queue};
 
@@ -38,6 +41,8 @@ const MAX_LINES: usize = 12;
 const MAX_WARNINGS: usize = 10;
 /// Where they stand among the extensions of an answer.
 const WARNINGS: &str = "warnings";
+/// Where its cost and the limit of that stand.
+const COST: &str = "cost";
 
 /// What the reader of an answer must know besides what was asked for.
 #[derive(Debug, Default)]
@@ -85,8 +90,7 @@ impl ExtensionFactory for Guards {
             people: self.people.clone(),
             reads: Arc::default(),
             warnings: Arc::default(),
-            name: OnceLock::new(),
-            weight: OnceLock::new(),
+            operation: Arc::default(),
         })
     }
 }
@@ -99,13 +103,33 @@ struct Guard {
     people: Arc<People>,
     reads: Arc<Reads>,
     warnings: Arc<Warnings>,
-    name: OnceLock<String>,
-    weight: OnceLock<Weight>,
+    operation: Arc<OnceLock<Operation>>,
+}
+
+/// A document that is within the limits of documents, and which operation of it is asked for.
+struct Operation {
+    document: ExecutableDocument,
+    name: Option<String>,
+    weight: Weight,
+    cost: usize,
+}
+
+impl Operation {
+    fn definition(&self) -> Option<&OperationDefinition> {
+        selected(&self.document, self.name.as_deref())
+    }
+}
+
+/// The operation of a document that a request asks for; `None` if that is not clear, which validation refuses.
+fn selected<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
+    let mut operations = document.operations.iter();
+    let is_selected = |found: Option<&str>| name.is_none() || found == name;
+    operations.find(|(found, _)| is_selected(found.map(|found| found.as_str()))).map(|(_, operation)| &operation.node)
 }
 
 impl Guard {
     fn weight(&self) -> Weight {
-        self.weight.get().copied().unwrap_or_default()
+        self.operation.get().map(|operation| operation.weight).unwrap_or_default()
     }
 
     fn time(&self) -> Duration {
@@ -119,13 +143,14 @@ impl Extension for Guard {
         let started = Instant::now();
         let mut response = next.run(ctx).await;
         finish(&mut response);
+        add_cost(&mut response, &self.operation, self.limits);
         let warnings = std::mem::take(&mut *self.warnings.told());
         if !warnings.is_empty() {
             response.extensions.insert(WARNINGS.to_owned(), warnings.into());
         }
         let (batches, keys) = self.reads.totals();
         tracing::debug!(
-            operation = self.name.get().map_or("", String::as_str),
+            operation = self.operation.get().and_then(|operation| operation.name.as_deref()).unwrap_or_default(),
             batches,
             keys,
             errors = response.errors.len(),
@@ -141,8 +166,10 @@ impl Extension for Guard {
         stream: BoxStream<'s, Response>,
         next: NextSubscribe<'_>,
     ) -> BoxStream<'s, Response> {
-        let finished = |mut response: Response| {
+        let (operation, limits) = (self.operation.clone(), self.limits);
+        let finished = move |mut response: Response| {
             finish(&mut response);
+            add_cost(&mut response, &operation, limits);
             response
         };
         next.run(ctx, stream).map(finished).boxed()
@@ -156,18 +183,19 @@ impl Extension for Guard {
     ) -> ServerResult<Request> {
         document::check_nesting(&request.query, &self.limits).map_err(server_error)?;
         let name = request.operation_name.clone();
-        let parsed = request.parsed_query()?;
-        let weight = document::examine(parsed, &self.limits).map_err(server_error)?;
-        for role in document::required_roles(parsed, name.as_deref()) {
-            self.engine.settings().require_role(role).map_err(server_error)?;
-        }
-        let _ = self.weight.set(weight);
-        if let Some(name) = name {
-            let _ = self.name.set(name);
-        }
         // Whoever brings no handle of the engine sees what all do.
         let engine = request.data.get(&TypeId::of::<Engine>()).and_then(|engine| engine.downcast_ref::<Engine>());
         let engine = engine.unwrap_or(&self.engine).clone();
+        let variables = request.variables.clone();
+        let document = request.parsed_query()?;
+        let weight = document::examine(document, &self.limits).map_err(server_error)?;
+        for role in document::required_roles(document, name.as_deref()) {
+            self.engine.settings().require_role(role).map_err(server_error)?;
+        }
+        let selections = Selections::new(&ctx.schema_env.registry, document);
+        let cost =
+            selected(document, name.as_deref()).map_or(0, |operation| cost::measure(selections, operation, &variables));
+        let _ = self.operation.set(Operation { document: document.clone(), name, weight, cost });
         let loaders = Reader::loaders(engine, self.people.clone(), self.reads.clone());
         next.run(ctx, request.data(loaders).data(self.warnings.clone())).await
     }
@@ -178,10 +206,11 @@ impl Extension for Guard {
         next: NextValidation<'_>,
     ) -> Result<ValidationResult, Vec<ServerError>> {
         let result = next.run(ctx).await?;
-        if result.complexity > self.limits.complexity {
+        let cost = self.operation.get().map_or(0, |operation| operation.cost);
+        if cost > self.limits.cost {
             let message = format!(
-                "the operation asks for about {} values; at most {} are allowed: ask for smaller pages or fewer fields",
-                result.complexity, self.limits.complexity
+                "the operation asks for about {cost} values; at most {} are allowed: ask for smaller pages or fewer fields",
+                self.limits.cost
             );
             return Err(vec![server_error(Error::new(ErrorKind::Invalid, message))]);
         }
@@ -202,7 +231,15 @@ impl Extension for Guard {
         // What reads everything has time.
         let _answering = (self.weight() != Weight::Long).then(|| self.engine.embedder().answering());
         match tokio::time::timeout(time, next.run(ctx, operation_name)).await {
-            Ok(response) => response,
+            Ok(mut response) => {
+                if let Some(operation) = self.operation.get()
+                    && let Some(definition) = operation.definition()
+                {
+                    let selections = Selections::new(&ctx.schema_env.registry, &operation.document);
+                    selections.order(definition, &mut response.data);
+                }
+                response
+            }
             Err(_) => {
                 let message = format!("the operation took longer than {} s", time.as_secs());
                 let error = Error::new(ErrorKind::Timeout, message).with_hint("ask for less at once");
@@ -214,6 +251,16 @@ impl Extension for Guard {
 
 fn server_error(error: Error) -> ServerError {
     async_graphql::Error::from(error).into_server_error(async_graphql::Pos::default())
+}
+
+/// Says what an operation costs; of one that could not be read nothing is known.
+fn add_cost(response: &mut Response, operation: &OnceLock<Operation>, limits: Limits) {
+    if let Some(operation) = operation.get() {
+        let number = |number: usize| Value::from(number as u64);
+        let fields = [("value", operation.cost), ("limit", limits.cost)];
+        let cost: IndexMap<Name, Value> = fields.map(|(name, value)| (Name::new(name), number(value))).into();
+        response.extensions.insert(COST.to_owned(), Value::Object(cost));
+    }
 }
 
 /// Gives each error its code and hint, and logs those that are not the client's. Errors of the engine carry their kind; all

@@ -9,7 +9,7 @@ use backstory_engine::{
     },
 };
 
-use super::{edge, merge_request::MergeRequest, names::State, page::FEW, thread::ThreadFields};
+use super::{edge, merge_request::MergeRequest, names::State, thread::ThreadFields};
 
 /// An issue.
 pub(crate) struct Issue {
@@ -54,7 +54,6 @@ impl Issue {
     }
 
     /// Merge requests that closed it, or will when they are merged.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn closing_merge_requests(&self, ctx: &Context<'_>) -> Result<Vec<MergeRequest>> {
         let ends = edge::ends(ctx, self.fields.node_id(), Direction::In, Edge::Closes).await?;
         let requests = ends.into_iter().filter_map(|end| match end {

@@ -12,8 +12,8 @@ pub(crate) const MAX_BODY: usize = 256 << 10;
 pub struct Limits {
     /// How deep fields may be nested; those of introspection count as one level.
     pub depth: usize,
-    /// How many values may be asked for: a field counts one, what stands in a list as often as the list is long.
-    pub complexity: usize,
+    /// How much an operation may cost: about how many values it reads. `cost` has the rule.
+    pub cost: usize,
     /// How many fields and fragments a document may select, fragments counted wherever they are used.
     pub selections: usize,
     /// How many fields may be given another name.
@@ -42,7 +42,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             depth: 12,
-            complexity: 5_000,
+            cost: 5_000,
             selections: 5_000,
             aliases: 50,
             directives: 5,

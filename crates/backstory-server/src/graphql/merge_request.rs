@@ -10,9 +10,7 @@ use backstory_engine::{
     },
 };
 
-use super::{
-    edge, issue::Issue, loaders, names::State, page::FEW, person::Person, scalar::DateTime, thread::ThreadFields,
-};
+use super::{edge, issue::Issue, loaders, names::State, person::Person, scalar::DateTime, thread::ThreadFields};
 
 /// A merge request.
 pub(crate) struct MergeRequest {
@@ -80,13 +78,11 @@ impl MergeRequest {
     }
 
     /// Who was asked for, or gave, a review.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn reviewers(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         Ok(people(self.read(ctx, |mr| mr.reviewers.clone()).await?))
     }
 
     /// Who approved it.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn approved_by(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         Ok(people(self.read(ctx, |mr| mr.approved_by.clone()).await?))
     }
@@ -117,7 +113,6 @@ impl MergeRequest {
     }
 
     /// Issues that it closed, or will when it is merged.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn closes(&self, ctx: &Context<'_>) -> Result<Vec<Issue>> {
         let ends = edge::ends(ctx, self.fields.node_id(), Direction::Out, Edge::Closes).await?;
         let issues = ends.into_iter().filter_map(|end| match end {

@@ -17,7 +17,6 @@ use super::{
     job::{self, Job},
     loaders,
     names::{Forge, JobKind, Projection, SyncPart, SyncScope},
-    page::QUERY,
     repository::{self, Repository},
     snapshot::Snapshot,
     status::Backup,
@@ -33,7 +32,6 @@ pub(crate) struct Mutation;
 #[Object]
 impl Mutation {
     /// Reads what is new at the forges and in the repositories. One sync is at work at a time.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn sync(
         &self,
         ctx: &Context<'_>,
@@ -56,7 +54,6 @@ impl Mutation {
 
     /// Puts a job into the queue of the server that has the stores, which does it as soon as it can; one that waits there
     /// already is done at once instead.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn queue_job(
         &self,
         ctx: &Context<'_>,
@@ -72,20 +69,17 @@ impl Mutation {
     }
 
     /// Cancels a job that waits, or stops one that reads a whole project; what it has read is kept.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn cancel_job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
         Ok(loaders::engine(ctx)?.answer(CancelJob { id: job::number(&id)? }).await?.into())
     }
 
     /// Stops a task; what it has done so far is kept. Forgetting cannot be stopped, and a task that does a job is stopped
     /// by cancelling the job.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn stop_task(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Task> {
         Ok(loaders::engine(ctx)?.answer(StopTask { id: task::number(&id)? }).await?.into())
     }
 
     /// Puts a git repository on the list of those that a sync reads. One that is there already gets the new branches.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn add_repository(
         &self,
         ctx: &Context<'_>,
@@ -106,7 +100,6 @@ impl Mutation {
     }
 
     /// Forgets a repository, its clone and everything known from it; says how many objects that were.
-    #[graphql(complexity = "QUERY")]
     async fn remove_repository(
         &self,
         ctx: &Context<'_>,
@@ -116,7 +109,6 @@ impl Mutation {
     }
 
     /// Pins a state of the index, so that its record is kept.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn pin_snapshot(
         &self,
         ctx: &Context<'_>,
@@ -126,7 +118,6 @@ impl Mutation {
     }
 
     /// Unpins a state of the index.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn unpin_snapshot(
         &self,
         ctx: &Context<'_>,
@@ -136,26 +127,22 @@ impl Mutation {
     }
 
     /// Forgets the records of old states of the index, as each sync does; returns their ids.
-    #[graphql(complexity = "QUERY")]
     async fn prune_snapshots(&self, ctx: &Context<'_>) -> Result<Vec<ID>> {
         Ok(loaders::engine(ctx)?.answer(PruneSnapshots {}).await?.into_iter().map(ID).collect())
     }
 
     /// Gives every document that has none its vectors.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn embed(&self, ctx: &Context<'_>) -> Result<Task> {
         Ok(loaders::engine(ctx)?.answer(EmbedRequest {}).await?.into())
     }
 
     /// Writes a copy of the ledger into the data directory, while everything goes on. Graph and index can be made anew
     /// from it.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn backup(&self, ctx: &Context<'_>) -> Result<Backup> {
         Ok(loaders::engine(ctx)?.answer(BackupRequest {}).await?.into())
     }
 
     /// Makes the graph, the lists, the index or all anew from the ledger, without a network. The old ones answer meanwhile.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn rebuild(
         &self,
         ctx: &Context<'_>,
@@ -170,7 +157,6 @@ impl Mutation {
     /// Begins to forget an issue, a merge request or a project: it leaves ledger, graph, index, conversations and files,
     /// and is not read again. Of a person an alias takes the place, now and in what is read later; what they wrote stays. The task's summary tells what was removed and where it was looked for afterwards; the task
     /// fails if something is left.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn forget(
         &self,
         ctx: &Context<'_>,
@@ -181,7 +167,6 @@ impl Mutation {
     }
 
     /// Lets the next sync read again what was forgotten, of a person the next full one; the record of that.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn undo_forget(
         &self,
         ctx: &Context<'_>,
@@ -192,7 +177,6 @@ impl Mutation {
     }
 
     /// Begins a conversation.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn create_chat(
         &self,
         ctx: &Context<'_>,
@@ -205,7 +189,6 @@ impl Mutation {
 
     /// Asks in a conversation; question and answer are kept. A question that has fewer than two content words, or begins
     /// with a pronoun, is about what was asked before. The subscription `answer` tells the answer as it is made.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn send_message(
         &self,
         ctx: &Context<'_>,
@@ -221,14 +204,12 @@ impl Mutation {
     }
 
     /// Forgets a conversation; says whether it was there.
-    #[graphql(complexity = "QUERY")]
     async fn remove_chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<bool> {
         chat::remove(ctx, &id).await
     }
 
     /// Has the configured language model classify commits and write design notes of issues and merge requests, the newest
     /// first, those that it has not written about as they are now. Stops when the budget of the day is used up.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn enrich(
         &self,
         ctx: &Context<'_>,
@@ -241,7 +222,6 @@ impl Mutation {
 
     /// Summarises an issue or merge request with the configured language model, unless that has been done since it last
     /// changed.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn summarize(
         &self,
         ctx: &Context<'_>,

@@ -81,7 +81,7 @@ pub(crate) enum AuditAction {
     Retire,
 }
 
-/// Where an issue or merge request stands.
+/// Where an issue, merge request or milestone stands.
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "model::entity::State")]
 pub(crate) enum State {

@@ -10,11 +10,11 @@ use super::{
     code::{Branch, CodeEntity, Commit, DesignNote, File, Tag},
     conversation::{Discussion, Note},
     edge::{self, EdgeConnection},
+    explore::{self, Neighborhood},
     issue::Issue,
     loaders,
     merge_request::MergeRequest,
     names::{EdgeDirection, EdgeName},
-    page::{self, DEFAULT_EDGES},
     person::Person,
     planning::{Label, Milestone},
     project::Project,
@@ -123,8 +123,7 @@ impl Links {
 
 #[Object]
 impl Links {
-    /// What the node is linked with, ordered by name and other end. At most 20,000 edges of a node are seen.
-    #[graphql(complexity = "page::cost(first, DEFAULT_EDGES, child_complexity)")]
+    /// What the node is linked with, ordered by name and other end.
     async fn edges(
         &self,
         ctx: &Context<'_>,
@@ -134,10 +133,21 @@ impl Links {
             default_with = "Some(EdgeDirection::Out)"
         )]
         direction: Option<EdgeDirection>,
-        #[graphql(desc = "Size of the page, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 50)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<EdgeConnection> {
         let direction = direction.unwrap_or(EdgeDirection::Out);
         edge::page(ctx, &self.id, names.as_deref(), direction, first, after.as_deref()).await
+    }
+
+    /// The nodes around the node, over edges in either direction.
+    async fn neighborhood(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Most edges between the node and another, 1 to 3.", default = 1)] depth: i32,
+        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Most nodes, 0 to 100.", default = 50)] first: Option<i32>,
+    ) -> Result<Neighborhood> {
+        explore::neighborhood(ctx, self.id.clone(), depth, edges, first).await
     }
 }

@@ -1,4 +1,4 @@
-//! Pages of lists, and what lists cost.
+//! Pages of lists.
 
 use async_graphql::{SimpleObject, connection::Connection};
 use backstory_engine::error::{Error, ErrorKind, Result};
@@ -9,12 +9,6 @@ pub(super) const DEFAULT_PAGE: usize = 20;
 pub(super) const DEFAULT_EDGES: usize = 50;
 /// Most items of a page.
 pub(super) const MAX_PAGE: usize = 100;
-/// What a list without pages is taken to hold: labels, assignees and the like are few.
-pub(super) const FEW: usize = 3;
-/// What a query of the graph or the index costs besides what it returns.
-pub(super) const QUERY: usize = 20;
-/// What reading everything costs.
-pub(super) const EVERYTHING: usize = 1_000;
 
 /// A list with nothing to tell of it but its length.
 pub(super) type Listed<N> = Connection<String, N, Count>;
@@ -42,14 +36,6 @@ pub(super) fn size(first: Option<i32>, default: usize) -> Result<usize> {
         .ok()
         .filter(|first| *first <= MAX_PAGE)
         .ok_or_else(|| invalid(format!("'first' is {first}; it must be 0 to {MAX_PAGE}")))
-}
-
-/// Complexity of a page whose items cost `each`. A size that is out of bounds is refused by [`size`], so that its
-/// message tells why.
-pub(super) fn cost(first: Option<i32>, default: usize, each: usize) -> usize {
-    let items = first.map_or(default, |first| usize::try_from(first).unwrap_or(0).min(MAX_PAGE));
-    // Far above any limit, far below what a sum over a document could overflow.
-    items.saturating_mul(each).min(1 << 32) + 1
 }
 
 /// The page that begins at `start` of a list that is held whole.

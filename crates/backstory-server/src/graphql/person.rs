@@ -55,12 +55,13 @@ impl Person {
         &self.username
     }
 
-    /// Display name; of an address, the first of its names.
-    async fn name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+    /// Display name; of an address, the first of its names; the user name or address if no other name is known.
+    async fn name(&self, ctx: &Context<'_>) -> Result<String> {
         if let Some(name) = self.read(ctx, |person| person.name.clone()).await? {
-            return Ok(Some(name));
+            return Ok(name);
         }
-        Ok(self.identity(ctx).await?.and_then(|identity| identity.names.into_iter().next()))
+        let name = self.identity(ctx).await?.and_then(|identity| identity.names.into_iter().next());
+        Ok(name.unwrap_or_else(|| self.username.clone()))
     }
 
     /// Of an address: the person it is known to be, by user name or by another address.

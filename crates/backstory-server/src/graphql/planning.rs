@@ -6,7 +6,7 @@ use backstory_engine::model::{
     id::NodeId,
 };
 
-use super::{loaders, node::Links, project::Project};
+use super::{loaders, names::State, node::Links, project::Project};
 
 /// A label.
 pub(crate) struct Label {
@@ -125,9 +125,9 @@ impl Milestone {
         self.read(ctx, |milestone| milestone.description.clone()).await
     }
 
-    /// `active` or `closed`.
-    async fn state(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.read(ctx, |milestone| milestone.state.clone()).await
+    /// Where it stands: opened or closed.
+    async fn state(&self, ctx: &Context<'_>) -> Result<Option<State>> {
+        self.read(ctx, |milestone| if milestone.state == "closed" { State::Closed } else { State::Opened }).await
     }
 
     /// Its page at the forge.

@@ -11,14 +11,11 @@ use super::{
     loaders,
     merge_request::MergeRequest,
     node::Links,
-    page::{self, DEFAULT_PAGE},
     planning::{Label, Milestone},
     scalar::DateTime,
     thread::{self, ThreadConnection, ThreadFilter},
 };
 
-/// How many labels or milestones a project is taken to have.
-const SOME: usize = 20;
 /// Most labels or milestones of one project in an answer.
 const MAX_PARTS: usize = 1_000;
 
@@ -60,9 +57,10 @@ impl Project {
         &self.path
     }
 
-    /// Short name.
-    async fn name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        self.read(ctx, |project| project.name.clone()).await
+    /// Short name; the last part of the path if it has not been read.
+    async fn name(&self, ctx: &Context<'_>) -> Result<String> {
+        let short = || self.path.rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(self.read(ctx, |project| project.name.clone()).await?.unwrap_or_else(short))
     }
 
     /// One-line description.
@@ -86,12 +84,11 @@ impl Project {
     }
 
     /// Its issues, the one that changed last first.
-    #[graphql(complexity = "page::QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn issues(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<ThreadConnection<Issue>> {
         let filter = ThreadFilter::within(filter, Some(&self.path))?;
@@ -99,12 +96,11 @@ impl Project {
     }
 
     /// Its merge requests, the one that changed last first.
-    #[graphql(complexity = "page::QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn merge_requests(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<ThreadConnection<MergeRequest>> {
         let filter = ThreadFilter::within(filter, Some(&self.path))?;
@@ -112,7 +108,6 @@ impl Project {
     }
 
     /// Its labels, by name; at most 1,000.
-    #[graphql(complexity = "1 + SOME * child_complexity")]
     async fn labels(&self, ctx: &Context<'_>) -> Result<Vec<Label>> {
         let ids = loaders::parts(ctx, self.path.clone(), ItemKind::Label).await?;
         let label = |id: &NodeId| match id {
@@ -123,7 +118,6 @@ impl Project {
     }
 
     /// Its milestones, by number; at most 1,000.
-    #[graphql(complexity = "1 + SOME * child_complexity")]
     async fn milestones(&self, ctx: &Context<'_>) -> Result<Vec<Milestone>> {
         let ids = loaders::parts(ctx, self.path.clone(), ItemKind::Milestone).await?;
         let milestone = |id: &NodeId| match id {

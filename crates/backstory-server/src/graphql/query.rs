@@ -16,16 +16,17 @@ use backstory_engine::{
 use super::{
     answer::{self, Answer, CitationCheck, CitationInput},
     audit::{self, AuditEntry},
-    chat::{self, Chat, DEFAULT_CHATS},
+    chat::{self, Chat},
     context::{self, ContextPack, PackOptions, PackSubject},
     conversation::Discussion,
+    explore::{self, NodePath},
     issue::Issue,
     job::{self, Job},
     loaders,
     merge_request::MergeRequest,
-    names::{AuditAction, JobStatus, SearchMode},
+    names::{AuditAction, EdgeName, JobStatus, SearchMode},
     node::{self, Node},
-    page::{self, DEFAULT_PAGE, EVERYTHING, Listed, MAX_PAGE, QUERY},
+    page::{self, DEFAULT_PAGE, Listed, MAX_PAGE},
     person::Person,
     project::Project,
     repository::{self, Repository},
@@ -34,7 +35,7 @@ use super::{
     status::{self, CheckReport, DEFAULT_RUNS, Digest, Stats, SyncStatus},
     task::{self, Task},
     thread::{self, ThreadConnection, ThreadFilter},
-    trace::{self, DEFAULT_CHANGES, DEFAULT_ENTITIES, Entity, History, Lineage, Trace},
+    trace::{self, Entity, History, Lineage, Trace},
 };
 
 /// Questions.
@@ -53,7 +54,6 @@ impl Query {
     }
 
     /// The nodes of ids, in their order; null for each of which nothing is known.
-    #[graphql(complexity = "page::cost(i32::try_from(ids.len()).ok(), MAX_PAGE, child_complexity)")]
     async fn nodes(
         &self,
         ctx: &Context<'_>,
@@ -63,6 +63,18 @@ impl Query {
             return Err(page::invalid(format!("{} ids were given; at most {MAX_PAGE} are allowed", ids.len())).into());
         }
         async_graphql::futures_util::future::try_join_all(ids.iter().map(|id| node::find(ctx, id))).await
+    }
+
+    /// The shortest path between two nodes, over edges in either direction.
+    async fn path(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Reference of the node where it starts.")] from: ID,
+        #[graphql(desc = "Reference of the node where it ends.")] to: ID,
+        #[graphql(desc = "Names of the edges that are followed; all if absent.")] edges: Option<Vec<EdgeName>>,
+        #[graphql(desc = "Most edges, 1 to 8.", default = 6)] max_length: i32,
+    ) -> Result<NodePath> {
+        explore::path(ctx, &from, &to, edges, max_length).await
     }
 
     /// A project; null if it has not been read.
@@ -79,11 +91,10 @@ impl Query {
     }
 
     /// All projects, by path.
-    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn projects(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<Listed<Project>> {
         let size = page::size(first, DEFAULT_PAGE)?;
@@ -93,7 +104,6 @@ impl Query {
     }
 
     /// The git repositories that are indexed, by project.
-    #[graphql(complexity = "QUERY + repository::SOME * child_complexity")]
     async fn repositories(&self, ctx: &Context<'_>) -> Result<Vec<Repository>> {
         repository::all(ctx).await
     }
@@ -139,7 +149,6 @@ impl Query {
     }
 
     /// A person; null if nothing was read of them.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn person(
         &self,
         ctx: &Context<'_>,
@@ -150,12 +159,11 @@ impl Query {
     }
 
     /// Issues, the one that changed last first.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn issues(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<ThreadConnection<Issue>> {
         let filter = ThreadFilter::within(filter, None)?;
@@ -163,12 +171,11 @@ impl Query {
     }
 
     /// Merge requests, the one that changed last first.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn merge_requests(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Only those that meet all these conditions.")] filter: Option<ThreadFilter>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<ThreadConnection<MergeRequest>> {
         let filter = ThreadFilter::within(filter, None)?;
@@ -176,7 +183,6 @@ impl Query {
     }
 
     /// Searches issues, merge requests, discussions, commits, code and documents. What belongs together is one hit.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_HITS, child_complexity)")]
     async fn search(
         &self,
         ctx: &Context<'_>,
@@ -193,7 +199,6 @@ impl Query {
 
     /// Answers a question, strictly from what was read: with quotations, or in the words of the configured language model,
     /// each sentence of which is checked against what it cites; or says that there is not enough evidence.
-    #[graphql(complexity = "QUERY + 10 * child_complexity")]
     async fn ask(
         &self,
         ctx: &Context<'_>,
@@ -209,7 +214,6 @@ impl Query {
     }
 
     /// Proves again, from the ledger and the clones, that citations stand where they say; in their order.
-    #[graphql(complexity = "QUERY + 10 * child_complexity")]
     async fn verify(
         &self,
         ctx: &Context<'_>,
@@ -219,17 +223,15 @@ impl Query {
     }
 
     /// The conversations, newest first.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_CHATS, child_complexity)")]
     async fn chats(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most conversations, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Most conversations, 0 to 100.", default = 20)] first: Option<i32>,
     ) -> Result<Vec<Chat>> {
         chat::list(ctx, first).await
     }
 
     /// A conversation; null if there is none of that number.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn chat(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Option<Chat>> {
         chat::find(ctx, &id).await
     }
@@ -237,7 +239,6 @@ impl Query {
     /// Why code is as it is: from lines to the commit that truly wrote them, the merge request that carried it, the
     /// discussion on that hunk and the issue behind it. Ask about a path, alone or with lines or a symbol, or about a
     /// commit, merge request or issue by its reference.
-    #[graphql(complexity = "QUERY + 10 * child_complexity")]
     #[allow(clippy::too_many_arguments)]
     async fn trace(
         &self,
@@ -262,7 +263,6 @@ impl Query {
     /// What an agent must know about a question, a piece of code or an item, in a budget of tokens: a summary, the
     /// items, reasons, code, changes and tests that matter, and passages with all that proves them. The same question on
     /// the same state of the index gives the same bytes.
-    #[graphql(complexity = "QUERY + 10 * child_complexity")]
     async fn context_pack(
         &self,
         ctx: &Context<'_>,
@@ -276,13 +276,11 @@ impl Query {
     }
 
     /// The states of the index that are on record.
-    #[graphql(complexity = "QUERY + page::FEW * child_complexity")]
     async fn snapshots(&self, ctx: &Context<'_>) -> Result<Snapshots> {
         snapshot::all(ctx).await
     }
 
     /// A state of the index that is on record.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn snapshot(
         &self,
         ctx: &Context<'_>,
@@ -292,43 +290,39 @@ impl Query {
     }
 
     /// How one state of the index differs from another.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn compare_snapshots(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Id of the first, or its first digits.")] from: ID,
         #[graphql(desc = "Id of the second, or its first digits.")] to: ID,
-        #[graphql(desc = "How many documents of each kind are named, 0 to 1,000; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "How many documents of each kind are named, 0 to 1,000.", default = 20)] first: Option<i32>,
     ) -> Result<SnapshotComparison> {
         snapshot::compare(ctx, &from, &to, first).await
     }
 
     /// The commits that changed a file or code entity, newest first, also under the names it had before.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_CHANGES, child_complexity)")]
     async fn history(
         &self,
         ctx: &Context<'_>,
         #[graphql(name = "ref", desc = "`acme/shop:src/a.rs` or `acme/shop:src/a.rs#login`")] reference: String,
-        #[graphql(desc = "How many, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "How many, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "How many to leave out at the beginning; 0 if absent.")] skip: Option<i32>,
     ) -> Result<History> {
         trace::history(ctx, reference.parse()?, first, skip).await
     }
 
     /// Code entities by name, with or without what they stand in, or the one of a reference.
-    #[graphql(complexity = "QUERY + page::cost(first, DEFAULT_ENTITIES, child_complexity)")]
     async fn entity(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "`login`, `Session.login`, `src/a.rs#login` or `acme/shop:src/a.rs#login`")] name: String,
         #[graphql(desc = "Full path of the project; all if absent.")] project: Option<String>,
-        #[graphql(desc = "How many, 0 to 50; 10 if absent.")] first: Option<i32>,
+        #[graphql(desc = "How many, 0 to 50.", default = 10)] first: Option<i32>,
     ) -> Result<Vec<Entity>> {
         trace::entities(ctx, name, project, first).await
     }
 
     /// Where all lines of a file come from.
-    #[graphql(complexity = "QUERY + page::cost(None, MAX_PAGE, child_complexity)")]
     async fn lineage(
         &self,
         ctx: &Context<'_>,
@@ -342,7 +336,6 @@ impl Query {
     }
 
     /// How much there is of everything.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn stats(&self, ctx: &Context<'_>) -> Result<Stats> {
         Ok(Stats::from(loaders::engine(ctx)?.answer(StatsRequest {}).await?))
     }
@@ -353,7 +346,6 @@ impl Query {
     }
 
     /// How the stores stand towards the forges and each other.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn sync_status(
         &self,
         ctx: &Context<'_>,
@@ -364,25 +356,21 @@ impl Query {
     }
 
     /// Checks that ledger, graph and index are sound and agree. Reads everything: it may take minutes.
-    #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn check(&self, ctx: &Context<'_>) -> Result<CheckReport> {
         Ok(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?))
     }
 
     /// The digest of graph and lists: the same whenever they hold the same, however it came about. Reads both whole.
-    #[graphql(complexity = "EVERYTHING + child_complexity")]
     async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
         Ok(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?))
     }
 
     /// A job of the queue, or one that was done.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn job(&self, ctx: &Context<'_>, #[graphql(desc = "Its number.")] id: ID) -> Result<Job> {
         Ok(loaders::engine(ctx)?.find_job(job::number(&id)?).await?.into())
     }
 
     /// The jobs that a server has in its queue and those that it did, newest first.
-    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn jobs(
         &self,
         ctx: &Context<'_>,
@@ -395,7 +383,6 @@ impl Query {
 
     /// What was forgotten, what may be read again and what is not kept any more, newest first. None of it has any content;
     /// of what is not kept any more there are the last 1,000 records.
-    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn audit(
         &self,
         ctx: &Context<'_>,
@@ -412,7 +399,6 @@ impl Query {
     }
 
     /// The tasks of this process, newest first; the last 100.
-    #[graphql(complexity = "page::cost(Some(MAX_PAGE as i32), MAX_PAGE, child_complexity)")]
     async fn tasks(&self, ctx: &Context<'_>) -> Result<Vec<Task>> {
         Ok(loaders::engine(ctx)?.answer(ListTasks {}).await?.into_iter().map(Task::from).collect())
     }

@@ -6,17 +6,10 @@ use backstory_engine::{
     repository::{self, AddRequest, CentralFilesRequest, ListRepositories, RepositoryStatus},
 };
 
-use super::{
-    code::File,
-    loaders,
-    page::{self, QUERY},
-    scalar::DateTime,
-};
+use super::{code::File, loaders, page, scalar::DateTime};
 
 /// Central files of a repository, unless the request says how many.
 const FEW_FILES: usize = 3;
-/// How many repositories are taken to be indexed.
-pub(super) const SOME: usize = 10;
 
 /// A git repository that is indexed.
 #[derive(SimpleObject)]
@@ -103,7 +96,6 @@ pub(crate) struct BranchTip {
 #[ComplexObject]
 impl Repository {
     /// Its files that the rest of its code refers to most, the most central first; others if none refers to another.
-    #[graphql(complexity = "QUERY + page::cost(first, FEW_FILES, child_complexity)")]
     async fn central_files(
         &self,
         ctx: &Context<'_>,

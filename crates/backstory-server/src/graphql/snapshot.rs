@@ -3,7 +3,10 @@
 use async_graphql::{Context, ID, Result, SimpleObject};
 use backstory_engine::snapshot::{self, CompareSnapshots, ListSnapshots};
 
-use super::{loaders, page, scalar::DateTime};
+use super::{
+    loaders, page,
+    scalar::{BigInt, DateTime},
+};
 
 /// The states on record.
 #[derive(SimpleObject)]
@@ -38,13 +41,13 @@ pub(crate) struct Snapshot {
     /// Passages that have a vector.
     passages: u64,
     /// Bytes of the index on disk.
-    bytes: u64,
+    bytes: BigInt,
     /// How long the work took that reached it, in milliseconds.
     duration_ms: u64,
     /// The ledger's newest change that is in it.
-    ledger_seq: u64,
+    ledger_seq: BigInt,
     /// Bytes that the list of its documents takes in the ledger.
-    contents_bytes: u64,
+    contents_bytes: BigInt,
     /// Why the work failed.
     last_error: Option<String>,
 }
@@ -72,10 +75,10 @@ impl From<snapshot::SnapshotReport> for Snapshot {
             documents: report.stats.documents,
             embedded: report.stats.embedded,
             passages: report.stats.passages,
-            bytes: report.stats.bytes,
+            bytes: report.stats.bytes.into(),
             duration_ms: report.stats.duration_ms,
-            ledger_seq: report.ledger_seq,
-            contents_bytes: report.contents_bytes,
+            ledger_seq: report.ledger_seq.into(),
+            contents_bytes: report.contents_bytes.into(),
             last_error: report.last_error,
         }
     }

@@ -11,7 +11,7 @@ use super::{
     loaders,
     names::TaskStatus,
     page,
-    scalar::DateTime,
+    scalar::{BigInt, DateTime},
     secret::ProjectSecrets,
     task::{self, Task},
 };
@@ -53,7 +53,7 @@ pub(crate) struct Stats {
     /// Nodes of every class in the graph, by the name of the class.
     nodes: Vec<ClassCount>,
     /// Statements in the graph.
-    quads: u64,
+    quads: BigInt,
     /// Name of the embedding model.
     model: String,
     /// Secrets that were replaced before anything was stored.
@@ -88,7 +88,7 @@ impl From<stats::Stats> for Stats {
             branches: stats.branches,
             tags: stats.tags,
             design_notes: stats.design_notes,
-            quads: stats.quads,
+            quads: stats.quads.into(),
             model: stats.model,
             redactions: stats.redactions,
             secrets: stats.secrets.into_iter().map(ProjectSecrets::from).collect(),
@@ -110,13 +110,13 @@ pub(crate) struct SyncStatus {
     /// again.
     quarantine: Quarantine,
     /// Number of the newest change in the ledger.
-    ledger_seq: u64,
+    ledger_seq: BigInt,
     /// Number of the newest change that the graph has.
-    graph_seq: u64,
+    graph_seq: BigInt,
     /// Number of the newest change that the lists have.
-    lists_seq: u64,
+    lists_seq: BigInt,
     /// Number of the newest change that the index has.
-    index_seq: u64,
+    index_seq: BigInt,
     /// The sync that is at work.
     running: Option<Task>,
 }
@@ -146,15 +146,15 @@ pub(crate) struct Backup {
     /// The file, on the server's machine.
     path: String,
     /// Its size.
-    bytes: u64,
+    bytes: BigInt,
     /// The newest change that is in it, or one before.
-    ledger_seq: u64,
+    ledger_seq: BigInt,
 }
 
 impl From<backup::Backup> for Backup {
     fn from(backup: backup::Backup) -> Self {
         let backup::Backup { path, bytes, ledger_seq } = backup;
-        Self { path: path.display().to_string(), bytes, ledger_seq }
+        Self { path: path.display().to_string(), bytes: bytes.into(), ledger_seq: ledger_seq.into() }
     }
 }
 
@@ -296,10 +296,10 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
         projects: status.projects.into_iter().map(project).collect(),
         freshness: status.freshness.into_iter().map(Freshness::from).collect(),
         quarantine: status.quarantine.into(),
-        ledger_seq: status.ledger_seq,
-        graph_seq: status.graph_seq,
-        lists_seq: status.lists_seq,
-        index_seq: status.index_seq,
+        ledger_seq: status.ledger_seq.into(),
+        graph_seq: status.graph_seq.into(),
+        lists_seq: status.lists_seq.into(),
+        index_seq: status.index_seq.into(),
         running: status.running.map(Task::from),
     })
 }
@@ -330,14 +330,14 @@ pub(crate) struct Digest {
     /// 64 hex digits.
     value: String,
     /// How many statements of the graph it covers.
-    quads: u64,
+    quads: BigInt,
     /// How many rows of the lists it covers.
-    rows: u64,
+    rows: BigInt,
 }
 
 impl From<check::ProjectionDigest> for Digest {
     fn from(digest: check::ProjectionDigest) -> Self {
-        Self { value: digest.digest, quads: digest.quads, rows: digest.rows }
+        Self { value: digest.digest, quads: digest.quads.into(), rows: digest.rows.into() }
     }
 }
 
@@ -347,7 +347,7 @@ impl From<check::CheckReport> for CheckReport {
         Self {
             ok: report.ok,
             findings: report.findings.into_iter().map(finding).collect(),
-            digest: Digest { value: report.digest, quads: report.quads, rows: report.rows },
+            digest: Digest { value: report.digest, quads: report.quads.into(), rows: report.rows.into() },
         }
     }
 }

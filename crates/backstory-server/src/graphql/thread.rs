@@ -22,7 +22,7 @@ use super::{
     merge_request::MergeRequest,
     names::State,
     node::Links,
-    page::{self, DEFAULT_PAGE, FEW, Listed, QUERY, bad_cursor},
+    page::{self, DEFAULT_PAGE, Listed, bad_cursor},
     person::Person,
     planning::{Label, Milestone},
     project::Project,
@@ -122,7 +122,6 @@ impl ThreadFields {
     }
 
     /// Which secrets were replaced in its title or text.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |thread| thread.secrets()).await?))
     }
@@ -138,7 +137,6 @@ impl ThreadFields {
     }
 
     /// Its labels, by name.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn labels(&self, ctx: &Context<'_>) -> Result<Vec<Label>> {
         let names = self.read(ctx, |thread| thread.labels.clone()).await?.unwrap_or_default();
         Ok(names.into_iter().map(|name| Label::new(self.id.project.clone(), name)).collect())
@@ -151,7 +149,6 @@ impl ThreadFields {
     }
 
     /// Who it is assigned to.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn assignees(&self, ctx: &Context<'_>) -> Result<Vec<Person>> {
         let usernames = self.read(ctx, |thread| thread.assignees.clone()).await?.unwrap_or_default();
         Ok(usernames.into_iter().map(Person::new).collect())
@@ -193,24 +190,21 @@ impl ThreadFields {
     }
 
     /// What a language model wrote about it, if `summarize` was ever asked for; null otherwise.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn summary(&self, ctx: &Context<'_>) -> Result<Option<Summary>> {
         summary::of(ctx, &self.id).await
     }
 
     /// Design notes that a language model wrote of it, if `enrich` was ever asked for and any could be proved; null
     /// otherwise.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn model_notes(&self, ctx: &Context<'_>) -> Result<Option<ModelNotes>> {
         written::notes(ctx, &self.id).await
     }
 
     /// Its discussions, oldest first.
-    #[graphql(complexity = "page::cost(first, DEFAULT_PAGE, child_complexity)")]
     async fn discussions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Size of the page, 0 to 100; 20 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Size of the page, 0 to 100.", default = 20)] first: Option<i32>,
         #[graphql(desc = "The endCursor of the page before.")] after: Option<String>,
     ) -> Result<Listed<Discussion>> {
         let size = page::size(first, DEFAULT_PAGE)?;
@@ -275,7 +269,6 @@ pub(crate) struct ThreadList {
 #[Object]
 impl ThreadList {
     /// How many items the list has on all its pages. Counted only if asked for.
-    #[graphql(complexity = "page::QUERY")]
     async fn total_count(&self, ctx: &Context<'_>) -> Result<u64> {
         Ok(loaders::engine(ctx)?.count_threads(self.kind, &self.filter).await?)
     }

@@ -21,9 +21,9 @@ use super::{
 };
 
 /// Changes of a page, unless the request says how many.
-pub(super) const DEFAULT_CHANGES: usize = 20;
+const DEFAULT_CHANGES: usize = 20;
 /// Entities, unless the request says how many.
-pub(super) const DEFAULT_ENTITIES: usize = 10;
+const DEFAULT_ENTITIES: usize = 10;
 
 /// From lines to the reasons behind them.
 #[derive(SimpleObject)]

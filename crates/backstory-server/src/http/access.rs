@@ -25,6 +25,7 @@ use subtle::ConstantTimeEq;
 use super::{
     App, Refusal,
     connections::Connection,
+    cors::{FromAllowedOrigin, Origin},
     page, socket,
     throttle::{AuthDenied, AuthThrottle},
 };
@@ -50,6 +51,8 @@ pub struct Access {
     pub own: SecretString,
     /// Whether forges may send webhooks.
     pub webhooks: bool,
+    /// Other sites whose pages may use the server.
+    pub origins: Vec<Origin>,
 }
 
 /// What somebody may see and do.
@@ -221,6 +224,9 @@ fn check_local(request: &Request) -> std::result::Result<(), Refusal> {
     let host = request.uri().authority().map(Authority::as_str).or_else(|| text(header::HOST)).unwrap_or_default();
     if !is_local(host) {
         return forbidden("without a token the server answers to localhost and 127.0.0.1 only");
+    }
+    if request.extensions().get::<FromAllowedOrigin>().is_some() {
+        return Ok(());
     }
     match text(header::ORIGIN) {
         Some(origin) if origin.split_once("://").is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host)) => {

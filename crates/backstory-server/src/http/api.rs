@@ -78,7 +78,10 @@ fn refuse(scope: Scope) -> Refusal {
         Scope::Sync => "start work",
         Scope::Admin => "change anything",
     };
-    let message = format!("this token may not {what}; only a command that can read the data directory may");
+    let message = format!(
+        "this token may not {what} by /api/v1, which takes that only with the data directory's own secret; /graphql takes \
+         it with this token"
+    );
     Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
 }
 

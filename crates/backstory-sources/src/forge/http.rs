@@ -341,7 +341,14 @@ impl Http {
         if target.origin() == self.inner.base.origin() {
             return Ok(target);
         }
-        let (from, to) = (redact_url(from), target.origin().ascii_serialization());
+        let origin = target.origin();
+        // What is no address of a server has no origin to be named.
+        let to = if origin.is_tuple() {
+            origin.ascii_serialization()
+        } else {
+            format!("an address of '{}:'", target.scheme())
+        };
+        let from = redact_url(from);
         let message =
             format!("{from} redirects to {to}, where the token is not sent; if that is the forge, set base_url to it");
         Err(Failure::Permanent(ForgeError::Config(message)))

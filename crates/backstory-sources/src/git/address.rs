@@ -6,8 +6,9 @@
 //! changes nothing. Redirects are off. A proxy is not used.
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs},
+    os::unix::fs::FileTypeExt as _,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +18,8 @@ use super::command::NetworkAccess;
 
 /// Longest address that is read, in bytes.
 const MAX_LENGTH: usize = 4096;
+/// Most directories, links and pipes of a repository on this machine that are looked at.
+const MAX_ENTRIES: usize = 100_000;
 /// Most addresses of one host that are checked and handed to git.
 const MAX_RESOLVED: usize = 32;
 
@@ -34,6 +37,12 @@ pub enum AddressError {
     /// The path is not that of a repository.
     #[error("'{path}' is not a git repository; give the directory that holds .git, or a bare repository")]
     NotARepository {
+        /// The path.
+        path: String,
+    },
+    /// There is a pipe in the repository.
+    #[error("'{path}' is a pipe, of which git would wait for a writer; remove it, or give another repository")]
+    Pipe {
         /// The path.
         path: String,
     },
@@ -257,11 +266,32 @@ fn local(path: &Path) -> Result<Address, AddressError> {
     let shown = || path.display().to_string();
     let absolute = path.canonicalize().map_err(|source| AddressError::Unreadable { path: shown(), source })?;
     let bare = absolute.join("HEAD").is_file() && absolute.join("objects").is_dir();
-    if bare || absolute.join(".git").exists() {
-        Ok(Address::Local(absolute))
-    } else {
-        Err(AddressError::NotARepository { path: shown() })
+    if !bare && !absolute.join(".git").exists() {
+        return Err(AddressError::NotARepository { path: shown() });
     }
+    match find_pipe(if bare { absolute.clone() } else { absolute.join(".git") }) {
+        Some(pipe) => Err(AddressError::Pipe { path: pipe.display().to_string() }),
+        None => Ok(Address::Local(absolute)),
+    }
+}
+
+/// A pipe among the files of a repository. Whoever opens one waits, perhaps for ever.
+fn find_pipe(repository: PathBuf) -> Option<PathBuf> {
+    let mut waiting = vec![repository];
+    for _ in 0..MAX_ENTRIES {
+        let path = waiting.pop()?;
+        let found = path.symlink_metadata().ok().map(|found| found.file_type());
+        if found.is_some_and(|kind| kind.is_dir()) {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            // Objects are many, and their kind is known without a look at each.
+            waiting.extend(
+                entries.filter(|entry| !entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()),
+            );
+        } else if path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
+            return Some(path);
+        }
+    }
+    None
 }
 
 fn remote(

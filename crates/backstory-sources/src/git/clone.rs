@@ -7,12 +7,14 @@
 use std::{
     fs::{self, File, TryLockError},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use backstory_model::commit::Sha;
 use base64::Engine;
+use rustix::fs::OFlags;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{
@@ -22,6 +24,8 @@ use super::{
 
 /// Most that git may say when it lists references or fetches, in bytes.
 const MAX_OUTPUT: usize = 64 << 20;
+/// Longest that git may take to say where HEAD of a repository on this machine is: what takes longer is no file.
+const LOCAL_LIST_TIME: Duration = Duration::from_mins(2);
 /// How many packs a clone may have before they are put together.
 const MAX_PACKS: usize = 24;
 /// Most entries of a directory tree that are counted or cleaned.
@@ -278,7 +282,8 @@ impl Drop for Lock {
 fn lock(path: &Path) -> Result<Lock, CloneError> {
     let file = path.join(LOCK);
     let io = |source| CloneError::Io { path: file.clone(), source };
-    let lock = File::options().create(true).truncate(false).write(true).open(&file).map_err(io)?;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let lock = File::options().create(true).truncate(false).write(true).custom_flags(flags).open(&file).map_err(io)?;
     match lock.try_lock() {
         Ok(()) => Ok(Lock(lock)),
         Err(TryLockError::WouldBlock) => Err(CloneError::Busy { directory: path.to_owned() }),
@@ -297,6 +302,11 @@ fn default_branch(
         .args(["--symref", "--end-of-options"])
         .arg(request.address.argument())
         .arg("HEAD");
+    let time = match request.address {
+        Address::Local(_) => limits.time.min(LOCAL_LIST_TIME),
+        Address::Remote(_) => limits.time,
+    };
+    let limits = Limits { time, ..limits };
     let output = command.run(limits, cancel).map_err(|error| explain(request.address, error))?;
     let output = String::from_utf8_lossy(&output);
     let mut branch = None;

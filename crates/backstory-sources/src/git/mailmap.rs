@@ -7,6 +7,9 @@ use backstory_model::{
 
 use super::objects::{ObjectError, Objects};
 
+/// Where the file is.
+pub const PATH: &str = ".mailmap";
+
 /// The `.mailmap` of a commit; an empty one if there is none, or if it is a symbolic link, which git does not follow.
 /// What is not UTF-8 is replaced.
 ///
@@ -21,7 +24,7 @@ pub fn at(objects: &Objects, commit: Sha) -> Result<Mailmap, ObjectError> {
 /// # Errors
 /// As [`at`].
 pub fn text_at(objects: &Objects, commit: Sha) -> Result<String, ObjectError> {
-    match objects.entry(commit, &RepoPath::from_printed(".mailmap")) {
+    match objects.entry(commit, &RepoPath::from_printed(PATH)) {
         Ok(entry) if entry.mode.is_file() => {
             let content = objects.blob(entry.id, MAX_MAILMAP as u64)?;
             Ok(String::from_utf8_lossy(&content).into_owned())

@@ -9,11 +9,14 @@ use regex::bytes::Captures;
 
 use super::{
     INLINE_ALLOW,
+    configured::{KIND, find_configured},
     judge::{JUDGED, is_secret},
     rule::{Judge, RULES, Rule, Span},
     view::View,
 };
 
+/// Stands for the number of a rule where a configured secret was found.
+const CONFIGURED: usize = usize::MAX;
 /// How far before a keyword a secret or its name may begin, in bytes.
 const BEFORE: usize = 400;
 /// How far after a keyword an assigned value may end.
@@ -59,14 +62,29 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
 /// The secrets in a text, in order and apart from each other.
 pub(super) fn findings(text: &str) -> Vec<Finding> {
     let mut found = matches(text);
-    if let Some(view) = View::of(text) {
+    let view = View::of(text);
+    if let Some(view) = &view {
         found.extend(matches(&view.text).into_iter().map(|(range, index)| (view.original(range), index)));
     }
     if !found.is_empty() {
         let allowed = allowed_lines(text.as_bytes());
         found.retain(|(range, _)| !is_in(&allowed, range.start));
     }
+    found.extend(configured(text));
+    if let Some(view) = &view {
+        found.extend(configured(&view.text).into_iter().map(|(range, index)| (view.original(range), index)));
+    }
     apart(found)
+}
+
+/// The configured secrets in a text, as [`matches`]; none that is part of a marker.
+fn configured(text: &str) -> Vec<(Range<usize>, usize)> {
+    let mut found = find_configured(text);
+    if !found.is_empty() {
+        let markers: Vec<Range<usize>> = markers(text).map(|(range, _)| range).collect();
+        found.retain(|range| !cuts(&markers, range));
+    }
+    found.into_iter().map(|range| (range, CONFIGURED)).collect()
 }
 
 /// What the rules find in a text, each with its number, in the order of the rules.
@@ -242,5 +260,6 @@ fn apart(mut found: Vec<(Range<usize>, usize)>) -> Vec<Finding> {
         }
         overlaps
     });
-    found.into_iter().map(|(range, index)| Finding { rule: &RULES[index].id, range }).collect()
+    let name = |index: usize| RULES.get(index).map_or(KIND.id, |rule| rule.id.as_str());
+    found.into_iter().map(|(range, index)| Finding { rule: name(index), range }).collect()
 }

@@ -340,3 +340,31 @@ proptest! {
         prop_assert!(matches!(redact(&text).0, Cow::Borrowed(_)));
     }
 }
+
+#[test]
+fn configured_secrets_are_replaced_whatever_they_look_like() {
+    // No other test has these texts: they hold for the whole process.
+    add_configured_secrets([
+        "plainwordsonly",
+        "plainwordsonlyandmore",
+        "short-1",
+        " spaced-secret-9 ",
+        "[redacted:configured",
+    ]);
+    for (text, clean) in [
+        ("the proxy says plainwordsonly to all", "the proxy says [redacted:configured-secret:14] to all"),
+        ("xplainwordsonlyandmorex", "x[redacted:configured-secret:21]x"),
+        ("plainwordsonly # backstory:allow", "[redacted:configured-secret:14] # backstory:allow"),
+        ("spaced-secret-9", "[redacted:configured-secret:15]"),
+        ("short-1 and PlainWordsOnly", "short-1 and PlainWordsOnly"),
+    ] {
+        let (once, found) = redact(text);
+        assert_eq!(once, clean);
+        assert_eq!(found.is_empty(), once == text);
+        assert_eq!(redact(&once).0, once, "again");
+    }
+    let mut value = serde_json::json!({ "plainwordsonly": ["a plainwordsonly"] });
+    Redactor::default().redact_json(&mut value);
+    let marker = "[redacted:configured-secret:14]";
+    assert_eq!(value, serde_json::json!({ marker: [format!("a {marker}")] }));
+}

@@ -1,9 +1,9 @@
 //! Verifies the database file, and copies it.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use backstory_model::digest::sha256;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{
     Ledger, LedgerError, StoredItem,
@@ -31,8 +31,19 @@ impl Ledger {
             Some(path) => Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
             None => return Err(refused("a ledger in memory has no file".to_owned())),
         };
-        connection.execute("VACUUM INTO ?1", [name]).map_err(|error| refused(error.to_string()))?;
-        Ok(())
+        let copied = connection.execute("VACUUM INTO ?1", [name]).or_else(|error| match error.sqlite_error_code() {
+            // Opened on a full disk the ledger is this process's alone.
+            Some(ErrorCode::DatabaseBusy) => self.lock().execute("VACUUM INTO ?1", [name]),
+            _ => Err(error),
+        });
+        copied.map(drop).map_err(|error| {
+            // Half a copy; it was not there before.
+            drop(fs::remove_file(to));
+            match LedgerError::from(error) {
+                LedgerError::Sqlite(error) => refused(error.to_string()),
+                lacking => lacking,
+            }
+        })
     }
 
     /// What SQLite and the ledger's own rules find wrong, a sentence each; empty if all is well.

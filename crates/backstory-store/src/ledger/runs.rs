@@ -150,17 +150,16 @@ impl Ledger {
         Ok(last.map(time))
     }
 
-    /// Marks every run that is still 'running' as failed. Only the process that owns the data directory calls this,
-    /// and only when it runs none itself: whoever began them is dead. Says how many there were.
+    /// Marks every run that is still 'running' as failed, for that reason. Only the process that owns the data directory
+    /// calls this, and only when it runs none itself: whoever began them is dead, or was stopped. Says how many there
+    /// were.
     ///
     /// # Errors
-    /// SQLite refused.
-    pub fn fail_stale_runs(&self, now: Timestamp) -> Result<usize, LedgerError> {
+    /// The database cannot be written; nothing is changed.
+    pub fn fail_stale_runs(&self, reason: &str, now: Timestamp) -> Result<usize, LedgerError> {
         Ok(self.lock().execute(
-            "UPDATE sync_runs SET finished_at = ?1, status = 'failed',
-                error = 'interrupted: the process that ran it ended'
-             WHERE status = 'running'",
-            [now.as_millisecond()],
+            "UPDATE sync_runs SET finished_at = ?1, status = 'failed', error = ?2 WHERE status = 'running'",
+            params![now.as_millisecond(), reason],
         )?)
     }
 

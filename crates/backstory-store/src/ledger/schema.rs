@@ -253,6 +253,19 @@ const MIGRATIONS: &[&str] = &["
 /// Newest schema version this program knows.
 const VERSION: i64 = OLDEST + MIGRATIONS.len() as i64 - 1;
 
+/// Tables that every ledger has, whichever version wrote it.
+const ESSENTIAL: [&str; 3] = ["items", "cursors", "sync_runs"];
+
+/// Whether the database has the schema of a ledger, of whichever version. Nothing is changed.
+pub(super) fn has_ledger(connection: &Connection) -> Result<bool, LedgerError> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let mut has_all = version > 0;
+    for table in ESSENTIAL {
+        has_all &= connection.table_exists(None, table)?;
+    }
+    Ok(has_all)
+}
+
 /// Brings the database to [`VERSION`]; refuses one that is newer, or older than [`OLDEST`].
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LedgerError> {
     // IMMEDIATE: two processes that open a new ledger at once migrate one after the other.

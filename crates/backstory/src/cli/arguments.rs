@@ -1,6 +1,9 @@
 //! Arguments that several commands have.
 
-use backstory_engine::model::id::{NodeId, ThreadId};
+use backstory_engine::model::{
+    edge::Edge,
+    id::{InvalidId, NodeId, ThreadId},
+};
 use jiff::Timestamp;
 
 use crate::{
@@ -17,6 +20,26 @@ pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
     if name.is_empty() { Err("a user name is wanted, like johndoe".to_owned()) } else { Ok(name.to_owned()) }
 }
 
+/// A whole reference to any node.
+///
+/// # Errors
+/// What a reference looks like.
+pub(super) fn parse_node(text: &str) -> std::result::Result<NodeId, String> {
+    text.parse().map_err(|wrong: InvalidId| wrong.to_string())
+}
+
+/// The name of an edge: `merged-as`, `MERGED_AS`.
+///
+/// # Errors
+/// There is no such edge.
+pub(super) fn parse_edge(text: &str) -> std::result::Result<Edge, String> {
+    let name = text.trim().to_uppercase().replace('-', "_");
+    Edge::from_name(&name).ok_or_else(|| {
+        let names: Vec<String> = Edge::ALL.iter().map(|edge| edge.name().to_lowercase().replace('_', "-")).collect();
+        format!("there is no such edge; there are {}", names.join(", "))
+    })
+}
+
 /// A time, as people write it.
 ///
 /// # Errors
@@ -25,12 +48,20 @@ pub(super) fn parse_time(text: &str) -> std::result::Result<Timestamp, String> {
     backstory_engine::model::time::parse_instant(text)
 }
 
+/// What a reference on the command line means.
+pub(super) enum Reference {
+    /// What has that id.
+    Whole(NodeId),
+    /// `#12` or `!7` of a project that is still to be found.
+    Number(String),
+}
+
 /// What a reference on the command line means: `group/project#12`, `#12`, `issue 12`, `mr 7`, `issue group/project#12`.
-/// Those without a project are of the one that is given, or of the only one that is configured.
+/// Those without a project are of the one that is given, if one is.
 ///
 /// # Errors
-/// It is no reference, or it is not said which of several projects it is of.
-pub(super) fn parse_reference(words: &[String], project: Option<&str>, config: &Config) -> Result<NodeId> {
+/// It is no reference.
+pub(super) fn parse_reference(words: &[String], project: Option<&str>) -> Result<Reference> {
     let text = match words {
         [kind, which] => match sigil_of(kind) {
             // A whole reference needs no kind.
@@ -49,10 +80,18 @@ pub(super) fn parse_reference(words: &[String], project: Option<&str>, config: &
     }
     let full = match (text.starts_with(['#', '!']), project) {
         (true, Some(project)) => format!("{project}{text}"),
-        (true, None) => format!("{}{text}", only_project(config, &text)?),
+        (true, None) => return Ok(Reference::Number(text)),
         (false, _) => text,
     };
-    full.parse().map_err(|error: backstory_engine::model::id::InvalidId| Failure::usage(error.to_string()))
+    parse_id(&full).map(Reference::Whole)
+}
+
+/// The id that a text is.
+///
+/// # Errors
+/// It is none.
+pub(super) fn parse_id(text: &str) -> Result<NodeId> {
+    text.parse().map_err(|error: InvalidId| Failure::usage(error.to_string()))
 }
 
 /// What stands before the number of an issue or merge request that is called so.
@@ -64,7 +103,11 @@ fn sigil_of(kind: &str) -> Option<char> {
     }
 }
 
-fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'a str> {
+/// The only project that is configured.
+///
+/// # Errors
+/// There is none, or there are several; the reference is what it is needed for.
+pub(super) fn only_project<'a>(config: &'a Config, reference: &str) -> Result<&'a str> {
     let mut projects = config.settings.projects().map(|(_, project)| project);
     match (projects.next(), projects.next()) {
         (Some(only), None) => Ok(only),

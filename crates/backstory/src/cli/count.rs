@@ -4,7 +4,7 @@ use backstory_engine::stats::StatsRequest;
 use clap::ValueEnum;
 use serde_json::Map;
 
-use super::Session;
+use super::{Session, task};
 use crate::{client::Client, failure::Result, output::thousands};
 
 /// Count issues, merge requests, discussions or notes
@@ -34,6 +34,7 @@ enum What {
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "count", || Ok(())).await?;
     let stats = client.answer(StatsRequest {}).await?;
+    task::note_running_sync(&session.terminal, &client).await?;
     let all = [
         (What::Issues, "issues", "Issues", stats.issues),
         (What::Mrs, "merge_requests", "Merge Requests", stats.merge_requests),

@@ -5,7 +5,7 @@ use backstory_engine::{
     read::{ListThreads, MAX_PAGE, ThreadFilter, ThreadSummary},
 };
 
-use super::{Session, arguments::parse_user, repos};
+use super::{Session, arguments::parse_user, repos, task};
 use crate::{
     client::Client,
     failure::Result,
@@ -48,6 +48,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     repos::require_projects(session, &client, args.project.as_slice()).await?;
     let (threads, warnings) = read_threads(&client, args).await?;
     warnings.iter().for_each(|warning| session.terminal.note(warning));
+    task::note_running_sync(&session.terminal, &client).await?;
     if args.json {
         return Ok(session.terminal.json(&threads)?);
     }

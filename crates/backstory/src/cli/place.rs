@@ -3,14 +3,16 @@
 use std::path::{Component, Path, PathBuf};
 
 use backstory_engine::{
-    model::id::{InvalidId, NodeId, is_sha},
+    model::id::{NodeId, is_sha},
     repository::{ListRepositories, RepositoryStatus},
     sources::git::naming::{discover_repository, host_and_project, origin_url},
     trace::Target,
 };
 
+use super::arguments::{only_project, parse_id};
 use crate::{
     client::Client,
+    config::Config,
     failure::{Failure, Result},
 };
 
@@ -78,7 +80,7 @@ pub(super) async fn find(client: &Client, text: &str, project: Option<&str>) -> 
     let usual = usual_project(project, here.as_ref(), &repositories);
     if text.strip_prefix(['#', '!']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
         let project = usual.ok_or_else(|| ambiguous(text))?;
-        return Ok(Place::Reference(reference(&format!("{project}{text}"))?));
+        return Ok(Place::Reference(parse_id(&format!("{project}{text}"))?));
     }
     let on_disk = Path::new(split(text).0).exists();
     match text.parse::<NodeId>() {
@@ -118,7 +120,22 @@ pub(super) async fn find_commit(client: &Client, sha: &str, project: Option<&str
     let here = Here::find(&repositories);
     let text = format!("@{sha}");
     let project = usual_project(project, here.as_ref(), &repositories).ok_or_else(|| ambiguous(&text))?;
-    reference(&format!("{project}{text}"))
+    parse_id(&format!("{project}{text}"))
+}
+
+/// Finds the issue or merge request of a number without its project, `#12`: of the repository in which the user stands, of
+/// the only project that is configured, or of the only repository.
+///
+/// # Errors
+/// It could be of several projects, or it is no number.
+pub(super) async fn find_thread(client: &Client, number: &str, config: &Config) -> Result<NodeId> {
+    let repositories = client.answer(ListRepositories {}).await?;
+    let here = Here::find(&repositories);
+    let is_configured = config.settings.projects().next().is_some();
+    let candidates: &[RepositoryStatus] = if is_configured { &[] } else { &repositories };
+    let usual = usual_project(None, here.as_ref(), candidates);
+    let project = usual.map_or_else(|| only_project(config, number).map(str::to_owned), Ok)?;
+    parse_id(&format!("{project}{number}"))
 }
 
 /// The object name in `1a2b3c4` or `@1a2b3c4`; `None` if the text is something else, or there is a file of that name.
@@ -135,10 +152,6 @@ fn usual_project(project: Option<&str>, here: Option<&Here>, repositories: &[Rep
         _ => None,
     };
     project.or(here).or(only).map(str::to_owned)
-}
-
-fn reference(text: &str) -> Result<NodeId> {
-    text.parse().map_err(|error: InvalidId| Failure::usage(error.to_string()))
 }
 
 fn ambiguous(text: &str) -> Failure {

@@ -9,6 +9,7 @@ use super::Session;
 use crate::{
     data_dir::{Claim, ClaimIntent, DataDir},
     failure::{Failure, Result},
+    output::plain,
 };
 
 /// Put a copy of the ledger that 'backstory backup' wrote in place of the ledger
@@ -34,9 +35,14 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     let (file, data_dir) = (args.file.clone(), directory.path().to_owned());
     let restored = tokio::task::spawn_blocking(move || backup::restore(&file, &data_dir)).await;
-    let seq = restored.map_err(|error| Failure::new(ErrorKind::Internal, error.to_string()))??;
+    let restored = restored.map_err(|error| Failure::new(ErrorKind::Internal, error.to_string()))??;
     let shown = args.file.display();
+    let seq = restored.ledger_seq;
     session.terminal.line(format_args!("Restored {shown}, up to change {seq} of the ledger"))?;
+    if let Some(replaced) = restored.replaced {
+        let path = plain(&replaced.to_string_lossy());
+        session.terminal.note(format_args!("the ledger that was there is {path}"));
+    }
     session
         .terminal
         .note("graph and index are made anew when they are next opened; 'backstory sync' reads what is new");

@@ -170,7 +170,8 @@ impl Server {
         let tokens = config.server_tokens.iter();
         let tokens = tokens
             .filter_map(|of| Some(Token { secret: of.credential.secret.clone()?, visibility: of.visibility.clone() }));
-        let access = Access { tokens: tokens.collect(), own: announcement.secret().clone(), webhooks: true };
+        let (own, origins) = (announcement.secret().clone(), config.allowed_origins.clone());
+        let access = Access { tokens: tokens.collect(), own, webhooks: true, origins };
         let served =
             backstory_server::serve(engine, listener, access, Limits::default(), backstory_server::until(ended)).await;
         if let Some(embedding) = embedding {

@@ -5,7 +5,11 @@ mod page;
 
 use backstory_engine::show::{NodeDetails, ShowRequest};
 
-use super::{Session, arguments::parse_reference, place};
+use super::{
+    Session,
+    arguments::{Reference, parse_reference},
+    place,
+};
 use crate::{client::Client, failure::Result};
 
 /// Show an issue or merge request with its discussions and links, a single discussion, or a commit
@@ -18,8 +22,8 @@ Examples:
   backstory show group/project@1a2b3c4
   backstory show 1a2b3c4
 
-Without a project, or --project, the only configured one is meant; for a commit, that of the clone that you stand in, or
-the only repository. Quote what has # or !, which shells read otherwise.")]
+Without a project, or --project, that of the clone that you stand in is meant, or the only one. Quote what has # or !,
+which shells read otherwise.")]
 pub(super) struct Args {
     /// group/project#12, group/project!7, #12, !7, issue 12, mr 7, the id of a discussion, group/project@1a2b3c4, or 1a2b3c4
     #[arg(required = true, num_args = 1..=2, value_name = "REFERENCE")]
@@ -47,8 +51,13 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         }
         None => {
             // What is no reference is refused before the stores are opened.
-            let id = parse_reference(&args.reference, project, session.config()?)?;
-            (open().await?, id)
+            let reference = parse_reference(&args.reference, project)?;
+            let client = open().await?;
+            let id = match reference {
+                Reference::Whole(id) => id,
+                Reference::Number(number) => place::find_thread(&client, &number, session.config()?).await?,
+            };
+            (client, id)
         }
     };
     let node = client.answer(ShowRequest { id }).await?;

@@ -2,7 +2,11 @@
 
 use backstory_engine::summary::SummarizeRequest;
 
-use super::{Session, arguments::parse_reference};
+use super::{
+    Session,
+    arguments::{Reference, parse_reference},
+    place,
+};
 use crate::{
     client::Client,
     failure::Result,
@@ -27,8 +31,12 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
-    let id = parse_reference(&args.reference, None, session.config()?)?;
+    let reference = parse_reference(&args.reference, None)?;
     let client = Client::open(session, "summarize", || session.config()?.require_llm_key()).await?;
+    let id = match reference {
+        Reference::Whole(id) => id,
+        Reference::Number(number) => place::find_thread(&client, &number, session.config()?).await?,
+    };
     let summary = client.answer(SummarizeRequest { id }).await?;
     if args.json {
         return Ok(session.terminal.json(&summary)?);

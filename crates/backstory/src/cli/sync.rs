@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use backstory_engine::{
     Scope, SyncRequest,
+    error::ErrorKind,
     repository::ListRepositories,
     task::{Task, TaskKind},
 };
@@ -12,9 +13,9 @@ use serde_json::Value;
 
 use super::{Session, jobs, repos, task};
 use crate::{
-    client::{Client, Remote},
+    client::{Client, Remote, describe_in_use},
     data_dir::{self, DataDir, PATIENCE},
-    failure::Result,
+    failure::{Failure, Result},
     output::counted,
 };
 
@@ -130,7 +131,7 @@ fn scope(args: &Args) -> Scope {
 /// the stores next reports what else is in the way.
 ///
 /// # Errors
-/// The data directory cannot be used, or the other command cannot be asked.
+/// The data directory cannot be used, the other command cannot be asked, or it does other long work.
 async fn take_over(session: &Session) -> Result<()> {
     let directory = DataDir::open(&session.config()?.data_dir)?;
     let begun = Instant::now();
@@ -141,12 +142,16 @@ async fn take_over(session: &Session) -> Result<()> {
             Some(server) if !stopped => {
                 let holder = server.holder();
                 let client = Client::there(Remote::new(server)?);
-                // It may have ended meanwhile, or not have begun to sync.
-                if let Ok(Some(task)) = task::running(&client, TaskKind::Sync).await {
-                    stopped = task::stop(&client, task.id).await.is_ok();
+                // It may have ended meanwhile, or not have begun.
+                let tasks = task::all_running(&client).await.unwrap_or_default();
+                if let Some(sync) = tasks.iter().find(|task| task.kind == TaskKind::Sync) {
+                    stopped = task::stop(&client, sync.id).await.is_ok();
                     if stopped {
                         session.terminal.note(format_args!("the sync of {holder} was stopped"));
                     }
+                } else if !tasks.is_empty() && !holder.is_syncing() {
+                    // There is no sync to stop, and nobody knows how long the rest takes.
+                    return Err(Failure::new(ErrorKind::Conflict, describe_in_use(&holder, &directory, "sync")));
                 }
             }
             _ => {}

@@ -110,10 +110,24 @@ fn interrupted_early(client: &Client, kind: TaskKind) -> Failure {
     }
 }
 
+/// The tasks that are at work already.
+pub(super) async fn all_running(client: &Client) -> Result<Vec<Task>> {
+    let mut tasks = client.answer(ListTasks {}).await?;
+    tasks.retain(|task| task.status == TaskStatus::Running);
+    Ok(tasks)
+}
+
 /// The task of a kind that is at work already.
 pub(super) async fn running(client: &Client, kind: TaskKind) -> Result<Option<Task>> {
-    let tasks = client.answer(ListTasks {}).await?;
-    Ok(tasks.into_iter().find(|task| task.kind == kind && task.status == TaskStatus::Running))
+    Ok(all_running(client).await?.into_iter().find(|task| task.kind == kind))
+}
+
+/// Says that a sync is at work, whose results are not all there yet.
+pub(super) async fn note_running_sync(terminal: &Terminal, client: &Client) -> Result<()> {
+    if let Some(task) = running(client, TaskKind::Sync).await? {
+        terminal.note(format_args!("a sync is at work, so not everything is there yet: {}", progress_line(&task)));
+    }
+    Ok(())
 }
 
 /// How many documents have vectors.

@@ -18,6 +18,7 @@ use backstory_engine::{
     snapshot::MAX_KEPT,
     sources::{forge::DEFAULT_REQUESTS_PER_SECOND, redact::MAX_ALLOWED},
 };
+use backstory_server::Origin;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use jiff::SignedDuration;
 use toml::Spanned;
@@ -74,6 +75,7 @@ pub(super) struct File {
     pub(super) data_dir: Option<String>,
     pub(super) listen: Option<SocketAddr>,
     pub(super) server_tokens: Vec<ServerToken>,
+    pub(super) allowed_origins: Vec<Origin>,
 }
 
 /// The variable of a token of the server, and what whoever shows it sees.
@@ -154,6 +156,7 @@ impl File {
             data_dir: file.data_dir.map(Spanned::into_inner),
             listen: listen.transpose()?,
             server_tokens: source.server_tokens(file.server.token_env, file.server.tokens)?,
+            allowed_origins: source.allowed_origins(file.server.allowed_origins)?,
         })
     }
 }
@@ -202,6 +205,15 @@ impl Source<'_> {
         let forge =
             Forge { kind, base_url, token_env, webhook_secret_env, projects, requests_per_second, confidential };
         Ok((forge, places))
+    }
+
+    /// The origins whose pages may use the server.
+    fn allowed_origins(self, origins: Vec<Spanned<String>>) -> Result<Vec<Origin>> {
+        let parse = |origin: Spanned<String>| {
+            Origin::parse(origin.get_ref())
+                .map_err(|wrong| self.wrong(origin.span(), format!("allowed_origins: {}", wrong.message)))
+        };
+        origins.into_iter().map(parse).collect()
     }
 
     /// The tokens of the server: one without scopes, and those with.

@@ -15,7 +15,7 @@ use super::{
         loaders,
         names::{ChangeStatus, ChangeType},
         node::Links,
-        page::{self, DEFAULT_EDGES, FEW, QUERY},
+        page::{self, DEFAULT_EDGES},
         project::Project,
         scalar::DateTime,
         secret::{self, Secrets},
@@ -103,7 +103,6 @@ impl Commit {
     }
 
     /// Which secrets were replaced in its message or found in the lines it changes.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn secrets(&self, ctx: &Context<'_>) -> Result<Vec<Secrets>> {
         Ok(secret::list(self.read(ctx, |commit| commit.secret_counts()).await?))
     }
@@ -129,7 +128,6 @@ impl Commit {
     }
 
     /// Its parents, the first one first.
-    #[graphql(complexity = "1 + FEW * child_complexity")]
     async fn parents(&self, ctx: &Context<'_>) -> Result<Option<Vec<Self>>> {
         let parent = |sha: &Sha| Self::new(self.project.clone(), sha.to_string());
         self.read(ctx, |commit| commit.parents.iter().map(parent).collect()).await
@@ -153,7 +151,6 @@ impl Commit {
     }
 
     /// What sort of change a language model takes it for, if `enrich` was ever asked for; null otherwise.
-    #[graphql(complexity = "QUERY + child_complexity")]
     async fn model_classification(&self, ctx: &Context<'_>) -> Result<Option<ModelClassification>> {
         written::classification(ctx, self.links.id()).await
     }
@@ -179,11 +176,10 @@ impl Commit {
     }
 
     /// The first of the files that it changes against its first parent, in git's order.
-    #[graphql(complexity = "page::cost(first, DEFAULT_EDGES, child_complexity)")]
     async fn files(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Most files, 0 to 100; 50 if absent.")] first: Option<i32>,
+        #[graphql(desc = "Most files, 0 to 100.", default = 50)] first: Option<i32>,
     ) -> Result<Option<Vec<FileChange>>> {
         let most = page::size(first, DEFAULT_EDGES)?;
         self.read(ctx, |commit| commit.changes.iter().take(most).map(FileChange::from).collect()).await

@@ -129,6 +129,7 @@ async fn redirects_are_followed_on_the_same_server_only() {
         "/old" => Reply::status(301, "").with("Location", "/new?x=1"),
         "/loop" => Reply::status(302, "").with("Location", "/loop"),
         "/away" => Reply::status(302, "").with("Location", target.as_str()),
+        "/file" => Reply::status(302, "").with("Location", "file:///"),
         _ => Reply::json(&json!([asked.path])),
     });
     let http = client(&stub.url, TIMEOUTS);
@@ -136,6 +137,8 @@ async fn redirects_are_followed_on_the_same_server_only() {
     assert!(matches!(http.get(&["loop"], &[], ExpectedJson::List).await, Err(ForgeError::Malformed { .. })));
     let error = http.get(&["away"], &[], ExpectedJson::List).await.unwrap_err();
     assert!(error.to_string().contains("set base_url"), "{error}");
+    let error = http.get(&["file"], &[], ExpectedJson::List).await.unwrap_err();
+    assert!(error.to_string().contains("redirects to an address of 'file:', where"), "{error}");
     assert!(elsewhere.asked().is_empty());
 }
 

@@ -142,6 +142,7 @@ pub(super) struct ServerToml {
     pub(super) listen: Option<Spanned<String>>,
     pub(super) token_env: Option<Spanned<String>>,
     pub(super) tokens: Vec<TokenToml>,
+    pub(super) allowed_origins: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]

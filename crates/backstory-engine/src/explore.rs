@@ -1,0 +1,338 @@
+//! Explores the graph from any node: what is around it, and the shortest path to another. Both walk stated edges in
+//! either direction, level by level, and say where a bound ended the walk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{edge::Edge, id::NodeId};
+use backstory_store::graph::{Direction, Graph, MAX_ROWS};
+use petgraph::{
+    algo::astar,
+    graph::{NodeIndex, UnGraph},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    read::resolve_id,
+    resources::Resources,
+    use_case::{UseCase, Weight},
+};
+
+/// Most edges between a node and those of its neighborhood.
+pub const MAX_DEPTH: usize = 3;
+/// Most nodes of a neighborhood.
+pub const MAX_NEIGHBORS: usize = 1_000;
+/// Most edges of a path.
+pub const MAX_LENGTH: usize = 8;
+/// Most edges that are followed from one node of a neighborhood.
+const MAX_BRANCHES: usize = 1_000;
+/// Most nodes whose edges one request reads.
+const MAX_READ_NODES: usize = 5_000;
+/// Most edges that one request reads.
+const MAX_READ_EDGES: usize = 100_000;
+
+/// Requests the nodes around one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NeighborhoodRequest {
+    /// The node.
+    pub id: NodeId,
+    /// Most edges between it and another, 1 to [`MAX_DEPTH`].
+    pub depth: usize,
+    /// Which edges are followed; all if empty.
+    #[serde(default)]
+    pub edges: BTreeSet<Edge>,
+    /// Most nodes, at most [`MAX_NEIGHBORS`].
+    pub limit: usize,
+}
+
+impl UseCase for NeighborhoodRequest {
+    const NAME: &'static str = "neighborhood";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = Neighborhood;
+
+    async fn run(self, resources: &Resources) -> Result<Neighborhood> {
+        find_neighborhood(resources, self).await
+    }
+}
+
+/// The nodes around one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighborhood {
+    /// The nodes, the nearest first, then by id; without the one that they are around.
+    pub neighbors: Vec<Neighbor>,
+    /// The edges over which they were reached, and others between them that were met, in order.
+    pub edges: Vec<GraphEdge>,
+    /// What bounds left out, a sentence each; empty if nothing.
+    pub left_out: Vec<String>,
+}
+
+/// A node of a neighborhood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighbor {
+    /// The node.
+    pub id: NodeId,
+    /// Fewest edges to it.
+    pub distance: usize,
+}
+
+/// An edge of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GraphEdge {
+    /// Where it starts.
+    pub from: NodeId,
+    /// Its name.
+    pub edge: Edge,
+    /// Where it ends.
+    pub to: NodeId,
+}
+
+/// Requests the shortest path between two nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathRequest {
+    /// Where it starts.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Which edges are followed; all if empty.
+    #[serde(default)]
+    pub edges: BTreeSet<Edge>,
+    /// Most edges, 1 to [`MAX_LENGTH`].
+    pub max_length: usize,
+}
+
+impl UseCase for PathRequest {
+    const NAME: &'static str = "path";
+    const WEIGHT: Weight = Weight::Heavy;
+    type Answer = PathAnswer;
+
+    async fn run(self, resources: &Resources) -> Result<PathAnswer> {
+        find_path(resources, self).await
+    }
+}
+
+/// The shortest path between two nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathAnswer {
+    /// Its nodes from one end to the other; empty if there is none.
+    pub nodes: Vec<NodeId>,
+    /// Its edges in the same order; each starts at either of its two nodes.
+    pub edges: Vec<GraphEdge>,
+    /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there
+    /// is none of that length.
+    pub left_out: Vec<String>,
+}
+
+/// Finds the nodes around one.
+///
+/// # Errors
+/// Nothing is known of the node, a bound is exceeded, or the graph cannot be read.
+pub(crate) async fn find_neighborhood(resources: &Resources, request: NeighborhoodRequest) -> Result<Neighborhood> {
+    check_bound("the depth", request.depth, MAX_DEPTH)?;
+    if request.limit > MAX_NEIGHBORS {
+        return Err(Error::invalid(format!("{} nodes were asked for; at most {MAX_NEIGHBORS}", request.limit)));
+    }
+    let id = resolve_id(resources, request.id).await?;
+    let graph = resources.graph();
+    resources
+        .blocking(move |_| {
+            let mut walk = Walk::new(&graph, request.edges, MAX_BRANCHES);
+            walk.check_known(&id)?;
+            let mut distances = BTreeMap::from([(id.clone(), 0)]);
+            let mut frontier = BTreeSet::from([id.clone()]);
+            let mut omitted = 0;
+            for distance in 1..=request.depth {
+                let mut reached = walk.expand(&frontier)?;
+                reached.retain(|node| !distances.contains_key(node));
+                let room = (request.limit + 1).saturating_sub(distances.len());
+                omitted += reached.len().saturating_sub(room);
+                frontier = reached.into_iter().take(room).collect();
+                distances.extend(frontier.iter().map(|node| (node.clone(), distance)));
+            }
+            if omitted > 0 {
+                walk.left_out.push(format!("at least {omitted} more nodes; the limit is {}", request.limit));
+            }
+            let is_kept = |edge: &GraphEdge| distances.contains_key(&edge.from) && distances.contains_key(&edge.to);
+            let edges = walk.edges.iter().filter(|edge| is_kept(edge)).cloned().collect();
+            distances.remove(&id);
+            let mut neighbors: Vec<Neighbor> =
+                distances.into_iter().map(|(id, distance)| Neighbor { id, distance }).collect();
+            // By id already.
+            neighbors.sort_by_key(|neighbor| neighbor.distance);
+            Ok(Neighborhood { neighbors, edges, left_out: walk.left_out })
+        })
+        .await
+}
+
+/// Finds the shortest path between two nodes. Walks from both ends, on the side with fewer nodes first, until they meet.
+///
+/// # Errors
+/// Nothing is known of a node, a bound is exceeded, or the graph cannot be read.
+pub(crate) async fn find_path(resources: &Resources, request: PathRequest) -> Result<PathAnswer> {
+    check_bound("the length of a path", request.max_length, MAX_LENGTH)?;
+    let from = resolve_id(resources, request.from).await?;
+    let to = resolve_id(resources, request.to).await?;
+    let graph = resources.graph();
+    resources
+        .blocking(move |_| {
+            let mut walk = Walk::new(&graph, request.edges, usize::MAX);
+            walk.check_known(&from)?;
+            walk.check_known(&to)?;
+            let (mut near, mut far) = (Side::new(&from), Side::new(&to));
+            let mut length = 0;
+            while !near.meets(&far) && length < request.max_length {
+                let side = if near.frontier.len() <= far.frontier.len() { &mut near } else { &mut far };
+                if side.frontier.is_empty() {
+                    break;
+                }
+                side.advance(&mut walk)?;
+                length += 1;
+            }
+            let nodes = if near.meets(&far) { walk.shortest_path(&from, &to) } else { Vec::new() };
+            let edges = nodes.windows(2).filter_map(|ends| walk.edge_between(&ends[0], &ends[1])).collect();
+            Ok(PathAnswer { nodes, edges, left_out: walk.left_out })
+        })
+        .await
+}
+
+fn check_bound(what: &str, given: usize, most: usize) -> Result<()> {
+    if (1..=most).contains(&given) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{what} is {given}; it must be 1 to {most}")))
+}
+
+/// What was reached from one end of a path.
+struct Side {
+    reached: BTreeSet<NodeId>,
+    /// Those that were reached last.
+    frontier: BTreeSet<NodeId>,
+}
+
+impl Side {
+    fn new(end: &NodeId) -> Self {
+        let reached = BTreeSet::from([end.clone()]);
+        Self { frontier: reached.clone(), reached }
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        !self.reached.is_disjoint(&other.reached)
+    }
+
+    fn advance(&mut self, walk: &mut Walk<'_>) -> Result<()> {
+        let mut next = walk.expand(&self.frontier)?;
+        next.retain(|node| !self.reached.contains(node));
+        self.reached.extend(next.iter().cloned());
+        self.frontier = next;
+        Ok(())
+    }
+}
+
+/// The part of the graph that one request reads.
+struct Walk<'a> {
+    graph: &'a Graph,
+    /// Which edges are followed; all if empty.
+    names: BTreeSet<Edge>,
+    /// Most edges that are followed from one node.
+    branches: usize,
+    edges: BTreeSet<GraphEdge>,
+    read_nodes: usize,
+    read_edges: usize,
+    left_out: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(graph: &'a Graph, names: BTreeSet<Edge>, branches: usize) -> Self {
+        Self { graph, names, branches, edges: BTreeSet::new(), read_nodes: 0, read_edges: 0, left_out: Vec::new() }
+    }
+
+    /// Refuses a node that the graph does not know and that nothing refers to.
+    fn check_known(&self, id: &NodeId) -> Result<()> {
+        for direction in [Direction::In, Direction::Out] {
+            if self.graph.exists(id)? || !self.graph.edges(id, direction, None)?.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound, format!("nothing is known of {id}")))
+    }
+
+    fn has_room(&self) -> bool {
+        self.read_nodes < MAX_READ_NODES && self.read_edges < MAX_READ_EDGES
+    }
+
+    /// Reads the edges of nodes and returns the nodes at their other ends.
+    fn expand(&mut self, frontier: &BTreeSet<NodeId>) -> Result<BTreeSet<NodeId>> {
+        let mut reached = BTreeSet::new();
+        for (position, node) in frontier.iter().enumerate() {
+            if !self.has_room() {
+                let rest = frontier.len() - position;
+                self.left_out.push(format!(
+                    "the edges of {rest} nodes; one request reads {MAX_READ_NODES} nodes and {MAX_READ_EDGES} edges"
+                ));
+                break;
+            }
+            self.read_nodes += 1;
+            let edges = self.read_edges_of(node)?;
+            for edge in edges {
+                reached.insert(if edge.from == *node { edge.to.clone() } else { edge.from.clone() });
+                self.edges.insert(edge);
+            }
+        }
+        Ok(reached)
+    }
+
+    fn read_edges_of(&mut self, node: &NodeId) -> Result<Vec<GraphEdge>> {
+        let names: Vec<Option<Edge>> = match self.names.len() {
+            0 => vec![None],
+            _ => self.names.iter().copied().map(Some).collect(),
+        };
+        let mut edges = Vec::new();
+        let mut is_cut = false;
+        for only in names {
+            let leaving = self.graph.edges(node, Direction::Out, only)?;
+            let arriving = self.graph.edges(node, Direction::In, only)?;
+            is_cut |= leaving.len().max(arriving.len()) >= MAX_ROWS;
+            let node = || node.clone();
+            edges.extend(leaving.into_iter().map(|end| GraphEdge { from: node(), edge: end.edge, to: end.other }));
+            edges.extend(arriving.into_iter().map(|end| GraphEdge { from: end.other, edge: end.edge, to: node() }));
+        }
+        if is_cut {
+            self.left_out.push(format!("edges of {node} beyond the first {MAX_ROWS} of a direction"));
+        }
+        let room = self.branches.min(MAX_READ_EDGES - self.read_edges.min(MAX_READ_EDGES));
+        if edges.len() > room {
+            self.left_out.push(format!("{} edges of {node}; the first {room} were followed", edges.len() - room));
+            edges.truncate(room);
+        }
+        self.read_edges += edges.len();
+        Ok(edges)
+    }
+
+    /// The shortest path over the edges that were read.
+    fn shortest_path(&self, from: &NodeId, to: &NodeId) -> Vec<NodeId> {
+        let mut graph = UnGraph::<&NodeId, ()>::new_undirected();
+        let mut indices: BTreeMap<&NodeId, NodeIndex> = BTreeMap::new();
+        for id in [from, to].into_iter().chain(self.edges.iter().flat_map(|edge| [&edge.from, &edge.to])) {
+            indices.entry(id).or_insert_with(|| graph.add_node(id));
+        }
+        for edge in &self.edges {
+            graph.update_edge(indices[&edge.from], indices[&edge.to], ());
+        }
+        let goal = indices[to];
+        let path = astar(&graph, indices[from], |node| node == goal, |_| 1_usize, |_| 0);
+        path.map_or_else(Vec::new, |(_, nodes)| nodes.into_iter().map(|index| graph[index].clone()).collect())
+    }
+
+    /// The first of the edges between two nodes, in either direction.
+    fn edge_between(&self, one: &NodeId, other: &NodeId) -> Option<GraphEdge> {
+        let mut edges = self.edges.iter();
+        let joins =
+            |edge: &&GraphEdge| (edge.from == *one && edge.to == *other) || (edge.from == *other && edge.to == *one);
+        edges.find(joins).cloned()
+    }
+}

@@ -1,0 +1,144 @@
+//! What an operation costs: about how many values it reads. One rule holds for every field, so that a new one has a
+//! cost too.
+//!
+//! A field costs one, and what is selected within it costs as often as there are items of a list: as many as `first`
+//! or `ids` say. Fields of the query and mutation types, and those that read the stores on their own, cost more. Of
+//! fragments that exclude each other by their types only the most expensive one counts.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Value, Variables,
+    parser::types::{Field, OperationDefinition, SelectionSet},
+    registry::{MetaField, MetaType, MetaTypeName},
+};
+
+use super::{
+    page::{DEFAULT_PAGE, MAX_PAGE},
+    selection::Selections,
+};
+
+/// What a list of nodes without pages is taken to hold: labels, assignees and the like are few.
+const FEW: usize = 3;
+/// What a query of the graph or the index costs besides what it returns.
+const QUERY: usize = 20;
+/// What reading everything costs.
+const EVERYTHING: usize = 1_000;
+/// Far above any limit, far below what a sum over a document could overflow.
+const MAX_COST: usize = 1 << 32;
+
+/// Fields of the query type that read everything there is.
+const READ_EVERYTHING: [&str; 2] = ["check", "digest"];
+/// Fields of other types that query the graph or the ledger on their own.
+const QUERIES: [&str; 8] = [
+    "centralFiles",
+    "issues",
+    "mergeRequests",
+    "messages",
+    "modelClassification",
+    "modelNotes",
+    "neighborhood",
+    "totalCount",
+];
+/// Arguments that say how many items a field returns.
+const SIZES: [&str; 2] = ["first", "ids"];
+
+/// Returns what an operation costs, given the values of its variables.
+pub(super) fn measure(selections: Selections<'_>, operation: &OperationDefinition, variables: &Variables) -> usize {
+    let mut meter = CostMeter { selections, operation, variables, known: HashMap::new() };
+    meter.cost_of_set(&operation.selection_set.node, selections.root_type(operation.ty), 1)
+}
+
+struct CostMeter<'a> {
+    selections: Selections<'a>,
+    operation: &'a OperationDefinition,
+    variables: &'a Variables,
+    /// The cost of selection sets, by their address, the type that they select from and the size of the page.
+    known: HashMap<(*const SelectionSet, &'a str, usize), usize>,
+}
+
+impl<'a> CostMeter<'a> {
+    /// The cost of an object of the type that costs most. `page` is the size of the page if the type is a connection.
+    fn cost_of_set(&mut self, set: &'a SelectionSet, type_name: &'a str, page: usize) -> usize {
+        let key = (std::ptr::from_ref(set), type_name, page);
+        if set.items.is_empty() {
+            return 0;
+        }
+        if let Some(cost) = self.known.get(&key) {
+            return *cost;
+        }
+        let mut most = 0;
+        for object in self.selections.object_types(type_name) {
+            let fields = self.selections.fields(set, object);
+            let cost = fields.into_iter().map(|field| self.cost_of_field(object, field, page)).sum();
+            most = most.max(cost);
+        }
+        self.known.insert(key, most.min(MAX_COST));
+        most.min(MAX_COST)
+    }
+
+    fn cost_of_field(&mut self, parent: &'a str, field: &'a Field, page: usize) -> usize {
+        let name = field.name.node.as_str();
+        let fields = self.selections.registry.types.get(parent).and_then(MetaType::fields);
+        // Validation refuses fields that do not exist.
+        let Some(meta) = fields.and_then(|fields| fields.get(name)) else { return 1 };
+        let returned = MetaTypeName::concrete_typename(&meta.ty);
+        let size = self.size(meta, field);
+        let is_list = MetaTypeName::create(&meta.ty).is_list();
+        let is_root = parent == self.selections.root_type(self.operation.ty);
+        let (times, inner_page) = if is_connection(returned) {
+            (1, size.unwrap_or(DEFAULT_PAGE))
+        } else if is_list && is_connection(parent) {
+            (page, 1)
+        } else if let Some(size) = size {
+            (size, 1)
+        } else if is_list && is_root {
+            (DEFAULT_PAGE, 1)
+        } else if is_list && self.is_node(returned) {
+            (FEW, 1)
+        } else {
+            (1, 1)
+        };
+        let own = match name {
+            _ if name.starts_with("__") => 1,
+            _ if is_root && READ_EVERYTHING.contains(&name) => EVERYTHING,
+            _ if is_root || QUERIES.contains(&name) => QUERY,
+            _ => 1,
+        };
+        let child = self.cost_of_set(&field.selection_set.node, returned, inner_page);
+        child.saturating_mul(times).min(MAX_COST) + own
+    }
+
+    /// How many items a field is asked for; `None` if it has no argument for that.
+    fn size(&self, meta: &MetaField, field: &Field) -> Option<usize> {
+        let (name, argument) = SIZES.iter().find_map(|name| Some((name, meta.args.get(*name)?)))?;
+        let default = argument.default_value.as_deref().and_then(|value| value.parse().ok()).unwrap_or(DEFAULT_PAGE);
+        let given = field.get_argument(name).map(|value| value.node.clone());
+        let given = given.and_then(|value| value.into_const_with(|name| self.variable(&name).ok_or(())).ok());
+        let size = match given {
+            // A size that is out of bounds is refused when the field is read, with a message that tells why.
+            Some(Value::Number(first)) => first.as_i64().map(|first| usize::try_from(first).unwrap_or(0)),
+            Some(Value::List(ids)) => Some(ids.len()),
+            Some(Value::Null) | None => None,
+            // A single value stands for a list of one.
+            Some(_) => Some(1),
+        };
+        Some(size.unwrap_or(default).min(MAX_PAGE))
+    }
+
+    fn variable(&self, name: &Name) -> Option<Value> {
+        let definition =
+            self.operation.variable_definitions.iter().find(|definition| definition.node.name.node == *name);
+        let default = || definition.and_then(|definition| definition.node.default_value());
+        self.variables.get(name).or_else(default).cloned()
+    }
+
+    fn is_node(&self, type_name: &str) -> bool {
+        let node = self.selections.registry.types.get("Node");
+        type_name == "Node" || type_name == "Thread" || node.is_some_and(|node| node.is_possible_type(type_name))
+    }
+}
+
+fn is_connection(type_name: &str) -> bool {
+    type_name.ends_with("Connection")
+}

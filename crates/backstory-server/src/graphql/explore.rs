@@ -1,0 +1,109 @@
+//! GraphQL types of walks over the graph: neighborhoods and paths.
+
+use async_graphql::{Context, Result, SimpleObject};
+use backstory_engine::{
+    explore::{self, NeighborhoodRequest, PathRequest},
+    model::{edge::Edge, id::NodeId},
+};
+
+use super::{
+    loaders,
+    names::EdgeName,
+    node::Node,
+    page::{self, DEFAULT_EDGES},
+};
+
+/// The nodes around one.
+#[derive(SimpleObject)]
+pub(crate) struct Neighborhood {
+    /// The nodes, the nearest first; without the one that they are around.
+    nodes: Vec<Neighbor>,
+    /// The edges over which they were reached, and others between them that were met.
+    edges: Vec<GraphEdge>,
+    /// What bounds left out, a sentence each; empty if nothing.
+    left_out: Vec<String>,
+}
+
+/// A node of a neighborhood.
+#[derive(SimpleObject)]
+pub(crate) struct Neighbor {
+    /// Fewest edges to it.
+    distance: usize,
+    /// The node.
+    node: Node,
+}
+
+/// An edge of the graph.
+#[derive(SimpleObject)]
+pub(crate) struct GraphEdge {
+    /// Where it starts.
+    from: Node,
+    /// What it says.
+    name: EdgeName,
+    /// Where it ends.
+    to: Node,
+}
+
+/// The shortest path between two nodes.
+#[derive(SimpleObject)]
+pub(crate) struct NodePath {
+    /// Its nodes from one end to the other; empty if there is no path.
+    nodes: Vec<Node>,
+    /// Its edges in the same order; each starts at either of its two nodes.
+    edges: Vec<GraphEdge>,
+    /// What bounds left out, a sentence each. While this is empty, the path is a shortest one, and without a path there is
+    /// none of that length.
+    left_out: Vec<String>,
+}
+
+impl From<explore::GraphEdge> for GraphEdge {
+    fn from(edge: explore::GraphEdge) -> Self {
+        Self { from: edge.from.into(), name: edge.edge.into(), to: edge.to.into() }
+    }
+}
+
+/// The nodes around one.
+pub(super) async fn neighborhood(
+    ctx: &Context<'_>,
+    id: NodeId,
+    depth: i32,
+    edges: Option<Vec<EdgeName>>,
+    first: Option<i32>,
+) -> Result<Neighborhood> {
+    let limit = page::size(first, DEFAULT_EDGES)?;
+    let request = NeighborhoodRequest { id, depth: natural(depth), edges: wanted(edges), limit };
+    let found = loaders::engine(ctx)?.answer(request).await?;
+    let neighbor = |found: explore::Neighbor| Neighbor { distance: found.distance, node: found.id.into() };
+    Ok(Neighborhood {
+        nodes: found.neighbors.into_iter().map(neighbor).collect(),
+        edges: found.edges.into_iter().map(Into::into).collect(),
+        left_out: found.left_out,
+    })
+}
+
+/// The shortest path between two nodes.
+pub(super) async fn path(
+    ctx: &Context<'_>,
+    from: &str,
+    to: &str,
+    edges: Option<Vec<EdgeName>>,
+    max_length: i32,
+) -> Result<NodePath> {
+    let request =
+        PathRequest { from: from.parse()?, to: to.parse()?, edges: wanted(edges), max_length: natural(max_length) };
+    let found = loaders::engine(ctx)?.answer(request).await?;
+    Ok(NodePath {
+        nodes: found.nodes.into_iter().map(Node::from).collect(),
+        edges: found.edges.into_iter().map(Into::into).collect(),
+        left_out: found.left_out,
+    })
+}
+
+/// A number that the engine refuses if it is out of bounds.
+fn natural(number: i32) -> usize {
+    usize::try_from(number).unwrap_or(0)
+}
+
+fn wanted(edges: Option<Vec<EdgeName>>) -> std::collections::BTreeSet<Edge> {
+    edges.unwrap_or_default().into_iter().map(Edge::from).collect()
+}

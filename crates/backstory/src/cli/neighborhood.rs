@@ -1,0 +1,66 @@
+//! `neighborhood`: shows the nodes around one.
+
+use backstory_engine::{
+    explore::{Neighborhood, NeighborhoodRequest},
+    model::{edge::Edge, id::NodeId},
+};
+
+use super::{
+    Session,
+    arguments::{parse_edge, parse_node},
+};
+use crate::{
+    client::Client,
+    failure::Result,
+    output::{FAINT, plain},
+};
+
+/// Show the nodes around one in the graph
+#[derive(clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  backstory neighborhood 'group/project#12'
+  backstory neighborhood group/project:src/auth.rs --depth 2 --edges modifies,closes")]
+pub(super) struct Args {
+    /// A person, file, commit, issue or other reference
+    #[arg(value_name = "REFERENCE", value_parser = parse_node)]
+    reference: NodeId,
+    /// Most edges between it and another, 1 to 3
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    depth: u8,
+    /// Follow only these edges, in either direction
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_edge)]
+    edges: Vec<Edge>,
+    /// Most nodes, 1 to 1,000
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    limit: u16,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
+    let client = Client::open(session, "neighborhood", || Ok(())).await?;
+    let request = NeighborhoodRequest {
+        id: args.reference.clone(),
+        depth: usize::from(args.depth),
+        edges: args.edges.iter().copied().collect(),
+        limit: usize::from(args.limit),
+    };
+    let found = client.answer(request).await?;
+    if args.json {
+        return Ok(session.terminal.json(&found)?);
+    }
+    print(session, &found)
+}
+
+fn print(session: &Session, found: &Neighborhood) -> Result<()> {
+    let terminal = &session.terminal;
+    for neighbor in &found.neighbors {
+        terminal.line(format_args!("{FAINT}{}{FAINT:#}  {}", neighbor.distance, plain(&neighbor.id.to_string())))?;
+    }
+    for sentence in &found.left_out {
+        terminal.line(format_args!("{FAINT}Left out: {}{FAINT:#}", plain(sentence)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What operations cost, and that every answer says so.
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+/// All types of nodes, each with a selection.
+fn of_each_type(selection: &str) -> String {
+    let types = [
+        "Project",
+        "Issue",
+        "MergeRequest",
+        "Discussion",
+        "Note",
+        "Commit",
+        "Branch",
+        "Tag",
+        "File",
+        "CodeEntity",
+        "DesignNote",
+        "Label",
+        "Milestone",
+        "Person",
+    ];
+    types.map(|name| format!("... on {name} {{ {selection} }} ")).concat()
+}
+
+#[tokio::test]
+async fn of_fragments_that_exclude_each_other_the_most_expensive_counts() {
+    let api = Api::new();
+    let cost = async |query: &str, variables: Value| {
+        let answer = api.answer(query, variables).await;
+        assert!(answer["errors"].is_null(), "{query}: {answer:#}");
+        assert_eq!(answer["extensions"]["cost"]["limit"], 5000, "{answer:#}");
+        answer["extensions"]["cost"]["value"].as_u64().unwrap()
+    };
+    let node = |selection: &str| format!("{{ node(id: \"acme/shop#1\") {{ {selection} }} }}");
+    let plain = cost(&node("... on Issue { title }"), Value::Null).await;
+    for same in [
+        "... on Issue { title } ... on Project { path }",
+        "... on Project { path } ... on Issue { title }",
+        "... on Thread { title }",
+        "... on Node { ... on Issue { title } }",
+    ] {
+        assert_eq!(cost(&node(same), Value::Null).await, plain, "{same}");
+    }
+    assert_eq!(cost(&node("... on Issue { title } ... on Thread { state }"), Value::Null).await, plain + 1);
+    assert_eq!(cost(&node("... on Issue { title state } ... on Project { path }"), Value::Null).await, plain + 1);
+    let spread = format!("{} fragment I on Issue {{ title }} fragment P on Project {{ path name }}", node("...I ...P"));
+    assert_eq!(cost(&spread, Value::Null).await, plain + 1);
+
+    // Two hops around any node.
+    let inner = of_each_type("edges(first: 5) { nodes { id } }");
+    let outer = of_each_type(&format!("edges(first: 5) {{ nodes {{ id {inner} }} }}"));
+    let hops = cost(&node(&outer), Value::Null).await;
+    assert!(hops < 200, "{hops}");
+
+    // The size of a page counts for its nodes only, wherever it is given.
+    let page = "query ($first: Int = 10) { issues(first: $first) { totalCount nodes { id } } }";
+    let (ten, twenty) = (cost(page, Value::Null).await, cost(page, json!({ "first": 20 })).await);
+    assert_eq!(twenty - ten, 10);
+    let usual = cost("{ issues { totalCount nodes { id } } }", Value::Null).await;
+    assert_eq!(usual, twenty, "the schema names the usual size");
+    let ids = cost("{ nodes(ids: [\"a\", \"b\"]) { id } }", Value::Null).await;
+    assert_eq!(cost("{ nodes(ids: \"a\") { id } }", Value::Null).await, ids - 1);
+    assert!(cost("{ digest { value } }", Value::Null).await > 1000);
+}
+
+#[tokio::test]
+async fn a_refused_operation_says_what_it_would_have_cost() {
+    let api = Api::new();
+    let query = "{ issues(first: 100) { nodes { edges(first: 100) { nodes { id } } } } }";
+    let answer = api.answer(query, Value::Null).await;
+    assert_eq!(answer["errors"][0]["extensions"]["code"], "INVALID", "{answer}");
+    let value = answer["extensions"]["cost"]["value"].as_u64().unwrap();
+    assert!(value > 5000, "{answer}");
+    let message = answer["errors"][0]["message"].as_str().unwrap();
+    assert!(message.contains(&format!("about {value} values; at most 5000")), "{message}");
+}

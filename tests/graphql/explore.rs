@@ -1,0 +1,76 @@
+//! Neighborhoods of nodes and paths between them.
+
+use serde_json::{Value, json};
+
+use super::{Api, texts};
+
+#[tokio::test]
+async fn a_neighborhood_has_what_is_near_and_says_what_it_leaves_out() {
+    let api = Api::new();
+    let around = async |arguments: &str| {
+        let query = format!(
+            r#"{{ node(id: "acme/shop!2") {{ ... on MergeRequest {{ neighborhood({arguments}) {{
+                nodes {{ distance node {{ id }} }} edges {{ from {{ id }} name to {{ id }} }} leftOut }} }} }} }}"#
+        );
+        api.data_with(&query, Value::Null).await["node"]["neighborhood"].take()
+    };
+    let near = around("edges: [CLOSES, APPROVED]").await;
+    let ids = texts(&near["nodes"], "/node/id");
+    assert!(ids.iter().any(|id| id == "acme/shop#1") && ids.iter().any(|id| id == "@janedoe"), "{near:#}");
+    assert!(near["nodes"].as_array().unwrap().iter().all(|node| node["distance"] == 1), "{near:#}");
+    let closes = json!({ "from": { "id": "acme/shop!2" }, "name": "CLOSES", "to": { "id": "acme/shop#1" } });
+    assert!(near["edges"].as_array().unwrap().contains(&closes), "{near:#}");
+    assert_eq!(near["leftOut"], json!([]));
+
+    let two = around("depth: 2, first: 100").await;
+    let distances: Vec<u64> =
+        two["nodes"].as_array().unwrap().iter().map(|node| node["distance"].as_u64().unwrap()).collect();
+    assert!(distances.is_sorted() && distances.contains(&1) && distances.contains(&2), "{distances:?}");
+    assert!(!texts(&two["nodes"], "/node/id").contains(&"acme/shop!2".to_owned()), "{two:#}");
+
+    let cut = around("first: 1").await;
+    assert_eq!(cut["nodes"].as_array().unwrap().len(), 1);
+    assert!(cut["leftOut"][0].as_str().unwrap().contains("more nodes; the limit is 1"), "{cut:#}");
+
+    for (arguments, expected) in [("depth: 0", "the depth is 0; it must be 1 to 3"), ("first: 101", "'first' is 101")] {
+        let query = format!(
+            r#"{{ node(id: "acme/shop!2") {{ ... on MergeRequest {{ neighborhood({arguments}) {{ leftOut }} }} }} }}"#
+        );
+        let (code, message) = api.error(&query).await;
+        assert!(code == "INVALID" && message.starts_with(expected), "{code}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn the_shortest_path_is_found() {
+    let api = Api::new();
+    let path = async |from: &str, to: &str, more: &str| {
+        let query = format!(
+            r#"{{ path(from: "{from}", to: "{to}"{more}) {{
+                nodes {{ id }} edges {{ from {{ id }} name to {{ id }} }} leftOut }} }}"#
+        );
+        let path = api.data_with(&query, Value::Null).await["path"].take();
+        assert_eq!(path["leftOut"], json!([]), "{path:#}");
+        (texts(&path["nodes"], "/id"), texts(&path["edges"], "/name"))
+    };
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let names = ", edges: [APPROVED, CLOSES]";
+    let there = (owned(&["@janedoe", "acme/shop!2", "acme/shop#1"]), owned(&["APPROVED", "CLOSES"]));
+    assert_eq!(path("@janedoe", "acme/shop#1", names).await, there);
+    let back = (owned(&["acme/shop#1", "acme/shop!2", "@janedoe"]), owned(&["CLOSES", "APPROVED"]));
+    assert_eq!(path("acme/shop#1", "@janedoe", names).await, back);
+    assert_eq!(path("@janedoe", "acme/shop#1", &format!("{names}, maxLength: 1")).await, (vec![], vec![]));
+    assert_eq!(path("@janedoe", "acme/shop#1", ", edges: [BLOCKS]").await, (vec![], vec![]));
+    assert_eq!(path("acme/shop#1", "acme/shop#1", "").await, (owned(&["acme/shop#1"]), vec![]));
+    // Over any edge nothing is farther.
+    assert!(path("@janedoe", "acme/shop#1", "").await.0.len() <= 3);
+
+    for (query, expected) in [
+        (r#"{ path(from: "@nobody-else", to: "acme/shop#1") { leftOut } }"#, "NOT_FOUND"),
+        (r#"{ path(from: "acme/shop#1", to: "acme/shop#998") { leftOut } }"#, "NOT_FOUND"),
+        (r#"{ path(from: "acme/shop#1", to: "no id") { leftOut } }"#, "INVALID"),
+        (r#"{ path(from: "acme/shop#1", to: "acme/shop!2", maxLength: 9) { leftOut } }"#, "INVALID"),
+    ] {
+        assert_eq!(api.error(query).await.0, expected, "{query}");
+    }
+}
