@@ -3,7 +3,10 @@
 
 mod world;
 
-use std::{collections::BTreeMap, pin::Pin};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::Pin,
+};
 
 use backstory_engine::{
     Engine, MeasureLinks,
@@ -13,6 +16,7 @@ use backstory_engine::{
     code::{EntityRequest, HistoryRequest},
     context::{About, ContextRequest},
     eval::{EvaluationRequest, PairRequest},
+    explore::{NeighborhoodRequest, PathRequest},
     forget::AuditRequest,
     ledger::{Ledger, NewItem, Page, StoredItem},
     model::{
@@ -169,6 +173,10 @@ impl Requests {
         }
         let file = NodeId::file(project, "src/session.rs");
         let entity = NodeId::entity(project, "src/session.rs", "load_session");
+        for id in [file.clone(), entity.clone(), NodeId::Project(named.clone()), NodeId::person("alice")] {
+            self.add(NeighborhoodRequest { id: id.clone(), depth: 2, edges: BTreeSet::new(), limit: 50 });
+            self.add(PathRequest { from: file.clone(), to: id, edges: BTreeSet::new(), max_length: 4 });
+        }
         for id in [file, entity] {
             self.add(HistoryRequest { id: id.clone(), skip: 0, limit: 10 });
             let target = Target::Node(id);

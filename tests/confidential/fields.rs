@@ -88,6 +88,12 @@ fn requests(use_case: &str) -> Vec<Value> {
             json!({ "kind": "issue", "filter": { "author": "mallorqui\u{6e}" }, "limit": 100 }),
             json!({ "kind": "merge_request", "limit": 100 }),
         ],
+        "neighborhood" => {
+            [HIDDEN, PUBLIC, "acme/shop!1"].map(|id| json!({ "id": id, "depth": 3, "limit": 1000 })).into()
+        }
+        "path" => [(PUBLIC, HIDDEN), (HIDDEN, "acme/shop!1"), (PUBLIC, "acme/shop!1")]
+            .map(|(from, to)| json!({ "from": from, "to": to, "max_length": 8 }))
+            .into(),
         "messages" => vec![json!({ "chat": 1, "limit": 100 })],
         "search" => ["hybrid", "lexical", "semantic"]
             .map(|mode| json!({ "query": QUESTION, "mode": mode, "limit": 100, "rerank": true }))
