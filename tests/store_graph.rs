@@ -13,8 +13,8 @@ use backstory_model::{
     reference::Forge,
 };
 use backstory_store::graph::{
-    Cancel, Change, Direction, EdgeCount, Graph, MAX_ROWS, Value,
-    queries::{CHECKS, NODE_COUNTS, THREAD_COUNT, THREADS},
+    Cancel, Change, Direction, EdgeCount, Graph, MAX_ROWS,
+    queries::{CHECKS, NODE_COUNTS},
 };
 use jiff::Timestamp;
 
@@ -301,49 +301,6 @@ fn an_item_that_is_gone_leaves_nothing() {
     assert_ne!(graph.digest().unwrap(), before);
     graph.apply(&[change(ItemKind::Discussion, "!7~d1", None)], &SharedNumbers::default(), 9).unwrap();
     assert_eq!(graph.digest().unwrap(), before);
-}
-
-fn threads(graph: &Graph, class: &str, mut bind: Vec<(&str, Value)>) -> Vec<String> {
-    let is_first_page = !bind.iter().any(|(name, _)| name.starts_with("before"));
-    bind.push(("class", Value::Iri(format!("{NS}{class}"))));
-    let anything = [
-        ("wantedProject", Value::any()),
-        ("wantedState", Value::Text(String::new())),
-        ("wantedAuthor", Value::any()),
-        ("wantedLabel", Value::Text(String::new())),
-        ("beforeUpdated", Value::Instant(Timestamp::MAX)),
-        ("beforeThread", Value::any()),
-    ];
-    for (name, value) in anything {
-        if !bind.iter().any(|(bound, _)| *bound == name) {
-            bind.push((name, value));
-        }
-    }
-    let rows = graph.select(THREADS, bind.clone(), &Cancel::default()).unwrap();
-    if is_first_page {
-        bind.retain(|(name, _)| !name.starts_with("before"));
-        let count = graph.select(THREAD_COUNT, bind, &Cancel::default()).unwrap();
-        assert_eq!(count.first().and_then(|row| row.number("count")).unwrap_or(0), rows.len() as i64);
-    }
-    rows.iter().map(|row| row.node("thread").unwrap().to_string()).collect()
-}
-
-#[test]
-fn lists_are_narrowed_and_paged() {
-    let graph = graph();
-    let project = |path: &str| Value::Node(NodeId::Project(path.into()));
-    assert_eq!(threads(&graph, "Issue", vec![]), ["acme/shop#2", "acme/shop#1"]);
-    assert_eq!(threads(&graph, "MergeRequest", vec![("wantedState", Value::Text("merged".into()))]), ["acme/shop!7"]);
-    assert_eq!(threads(&graph, "Issue", vec![("wantedState", Value::Text("closed".into()))]), Vec::<String>::new());
-    assert_eq!(threads(&graph, "Issue", vec![("wantedAuthor", Value::Node(NodeId::person("alice")))]), ["acme/shop#1"]);
-    assert_eq!(threads(&graph, "Issue", vec![("wantedLabel", Value::Text("bug".into()))]), ["acme/shop#1"]);
-    assert_eq!(threads(&graph, "Issue", vec![("wantedProject", project("acme/web"))]), Vec::<String>::new());
-    assert_eq!(threads(&graph, "Issue", vec![("wantedProject", project("acme/shop"))]).len(), 2);
-    let after_first = vec![
-        ("beforeUpdated", Value::Instant(at(2))),
-        ("beforeThread", Value::Node(ThreadId::issue("acme/shop", 2).into())),
-    ];
-    assert_eq!(threads(&graph, "Issue", after_first), ["acme/shop#1"]);
 }
 
 #[test]

@@ -48,11 +48,12 @@ fn creates_the_file_and_applies_migrations_once() {
 }
 
 /// A ledger of every schema version that is read, compressed. Each has two items, a cursor and a sync run.
-const LEDGERS: [(i64, &[u8]); 4] = [
+const LEDGERS: [(i64, &[u8]); 5] = [
     (7, include_bytes!("fixtures/ledgers/7.sqlite.zst")),
     (8, include_bytes!("fixtures/ledgers/8.sqlite.zst")),
     (9, include_bytes!("fixtures/ledgers/9.sqlite.zst")),
     (10, include_bytes!("fixtures/ledgers/10.sqlite.zst")),
+    (11, include_bytes!("fixtures/ledgers/11.sqlite.zst")),
 ];
 
 /// The version of a ledger's schema, and the text of all that is in it.

@@ -179,11 +179,50 @@ fn rebuild_needs_no_network_and_gives_the_same_digest() {
     drop(forge);
     sandbox.run(&["rebuild"]).ok();
     assert_eq!(digest(&sandbox), expected);
+    for projection in ["graph", "lists", "index"] {
+        sandbox.run(&["rebuild", projection]).ok();
+        assert_eq!(digest(&sandbox), expected, "{projection}");
+    }
     for store in ["graph", "index"] {
         fs::remove_dir_all(sandbox.data().join(store)).unwrap();
         assert_eq!(digest(&sandbox), expected, "{store}");
         check(&sandbox);
     }
+}
+
+#[test]
+fn lists_that_differ_from_the_ledger_are_found_and_filled_again() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let expected = digest(&sandbox);
+    for (damage, table) in [
+        ("UPDATE list_threads SET title = 'another' WHERE iid = 1", "list_threads"),
+        ("DELETE FROM list_values WHERE field = 'author'", "list_values"),
+        ("UPDATE list_totals SET count = count + 1 WHERE field = 'label'", "list_totals"),
+    ] {
+        let ledger = rusqlite::Connection::open(sandbox.data().join("ledger.sqlite")).unwrap();
+        assert!(ledger.execute(damage, []).unwrap() > 0, "{damage}");
+        drop(ledger);
+        assert_ne!(digest(&sandbox), expected);
+        let checked = sandbox.run(&["check"]);
+        assert!(checked.code != 0 && checked.stdout.contains(table), "{checked:?}");
+        assert!(checked.stdout.contains("run 'backstory rebuild lists'"), "{checked:?}");
+        sandbox.run(&["rebuild", "lists"]).ok();
+        assert_eq!(digest(&sandbox), expected);
+        check(&sandbox);
+    }
+}
+
+#[test]
+fn lists_of_an_earlier_version_are_filled_at_the_next_start() {
+    let forge = Forge::start();
+    let sandbox = Sandbox::synced(&forge);
+    let expected = digest(&sandbox);
+    let ledger = rusqlite::Connection::open(sandbox.data().join("ledger.sqlite")).unwrap();
+    ledger.execute_batch("DROP TABLE list_threads; UPDATE list_state SET version = 0").unwrap();
+    drop(ledger);
+    assert_eq!(digest(&sandbox), expected);
+    check(&sandbox);
 }
 
 #[test]

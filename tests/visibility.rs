@@ -258,7 +258,7 @@ fn normalize(value: &mut Value) {
                     // How long it took, and when this machine added and read what it has.
                     "took_ms" | "added_at" | "synced_at" => *field = Value::Null,
                     // The number of a change counts the changes of all projects.
-                    "ledger_seq" | "graph_seq" | "index_seq" => *field = Value::Null,
+                    "ledger_seq" | "graph_seq" | "lists_seq" | "index_seq" => *field = Value::Null,
                     _ => normalize(field),
                 }
             }

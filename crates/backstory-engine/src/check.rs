@@ -1,4 +1,4 @@
-//! Checks that the ledger is consistent with itself, and graph and index with the ledger. The rules over the graph
+//! Checks that the ledger is consistent with itself, and graph, lists and index with the ledger. The rules over the graph
 //! alone are queries in `queries/checks/`; repairing belongs to `rebuild`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +8,22 @@ use backstory_model::{
     entity::{Item, ItemKind},
     id::NodeId,
     repository::HeadFile,
+    visibility::Visibility,
 };
 use backstory_sources::forge::UNKNOWN_KEY;
 use backstory_store::{
     graph::queries::CHECKS,
     ledger::{Ledger, Quarantined, StoredBlame},
+    lists::TableDigest,
 };
 use serde::{Deserialize, Serialize};
 
+pub use crate::projection::ProjectionDigest;
 use crate::{
     error::Result,
     generated::projection::wrong_written,
     links::infer_links,
-    projection::{documents_of, graph_digest},
+    projection::{documents_of, expected_list_digests, projection_digest},
     read::{ledger_key, list_projects},
     records::{parse_item, repository_record},
     refresh::{catch_up, refresh_links, refresh_written},
@@ -37,6 +40,8 @@ const NAMED: usize = 10;
 const NAMED_ASIDE: usize = 1000;
 /// Items that are read at once.
 const BATCH: usize = 1000;
+/// How often the lists are compared with the ledger if it changes meanwhile.
+const MAX_COMPARISONS: usize = 3;
 /// Issues and merge requests whose documents are compared at once.
 const THREAD_BATCH: usize = 100;
 
@@ -58,10 +63,12 @@ pub struct CheckReport {
     pub ok: bool,
     /// Every rule.
     pub findings: Vec<Finding>,
-    /// The graph's canonical digest.
+    /// The digest of graph and lists.
     pub digest: String,
-    /// How many statements it covers.
+    /// How many statements of the graph it covers.
     pub quads: u64,
+    /// How many rows of the lists it covers.
+    pub rows: u64,
 }
 
 /// Checks every rule.
@@ -69,17 +76,7 @@ pub struct CheckReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRequest {}
 
-/// What the graph says, in short: equal graphs have equal digests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct GraphDigest {
-    /// 64 hex digits.
-    pub digest: String,
-    /// How many statements it covers.
-    pub quads: u64,
-}
-
-/// Computes the graph's digest, for which it reads the whole graph.
+/// Computes the digest of graph and lists, for which it reads both whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DigestRequest {}
@@ -97,11 +94,10 @@ impl UseCase for CheckRequest {
 impl UseCase for DigestRequest {
     const NAME: &'static str = "digest";
     const WEIGHT: Weight = Weight::Long;
-    type Answer = GraphDigest;
+    type Answer = ProjectionDigest;
 
-    async fn run(self, resources: &Resources) -> Result<GraphDigest> {
-        let (digest, quads) = graph_digest(resources).await?;
-        Ok(GraphDigest { digest, quads })
+    async fn run(self, resources: &Resources) -> Result<ProjectionDigest> {
+        projection_digest(resources).await
     }
 }
 
@@ -128,7 +124,8 @@ async fn check_stores(resources: &Resources) -> Result<CheckReport> {
             let count = finding.problems.len();
             finding.problems = vec![format!("{count} or more problems, told to those who may see everything")];
         }
-        (report.digest, report.quads) = graph_digest(resources).await?;
+        let digest = projection_digest(resources).await?;
+        (report.digest, report.quads, report.rows) = (digest.digest, digest.quads, digest.rows);
     }
     Ok(report)
 }
@@ -171,10 +168,11 @@ async fn check_all(resources: &Resources) -> Result<CheckReport> {
     add("the lines of every file at an indexed head have an origin", files_without_blame(resources).await?);
     add("links that nobody stated follow from ledger and index", unfounded_links(resources).await?);
     add("what language models wrote is in the graph as the ledger has it", wrong_written(resources).await?);
-    add("both projections have applied every change", lag(resources).await?);
-    let (digest, quads) = graph_digest(resources).await?;
+    add("the lists have what the ledger has", wrong_lists(resources).await?);
+    add("every projection has applied every change", lag(resources).await?);
+    let ProjectionDigest { digest, quads, rows, .. } = projection_digest(resources).await?;
     let ok = findings.iter().all(|finding| finding.problems.is_empty());
-    Ok(CheckReport { ok, findings, digest, quads })
+    Ok(CheckReport { ok, findings, digest, quads, rows })
 }
 
 async fn load_expected(resources: &Resources) -> Result<Expected> {
@@ -354,11 +352,40 @@ async fn unfounded_links(resources: &Resources) -> Result<Vec<String>> {
     Ok(missing.chain(wrong).map(|(link, what)| format!("{} → {} {what}", link.from, link.to)).collect())
 }
 
+/// Tables of the lists that are not as they would be if they were filled from scratch.
+async fn wrong_lists(resources: &Resources) -> Result<Vec<String>> {
+    for _ in 0..MAX_COMPARISONS {
+        catch_up(resources, None).await?;
+        let _nothing_is_applied = resources.shared.projecting.lock().await;
+        let wrong = resources.blocking(|resources| {
+            let lists = resources.ledger().lists();
+            let (seq, expected) = expected_list_digests(resources)?;
+            // Something may have changed since the lists caught up.
+            if lists.applied_seq()? != seq {
+                return Ok(None);
+            }
+            let stored = lists.digests(&Visibility::everything())?;
+            let differ = expected.iter().zip(stored).filter(|(expected, stored)| **expected != *stored);
+            let problem = |(expected, stored): (&TableDigest, TableDigest)| {
+                format!(
+                    "{} has {} rows and should have {}; run 'backstory rebuild lists'",
+                    stored.table, stored.rows, expected.rows
+                )
+            };
+            Ok(Some(differ.map(problem).collect()))
+        });
+        if let Some(problems) = wrong.await? {
+            return Ok(problems);
+        }
+    }
+    Ok(Vec::new())
+}
+
 async fn lag(resources: &Resources) -> Result<Vec<String>> {
     let status = sync_status(resources, 1).await?;
-    let lags = [("graph", status.graph_seq), ("index", status.index_seq)];
+    let lags = [("graph is", status.graph_seq), ("lists are", status.lists_seq), ("index is", status.index_seq)];
     let behind = lags.into_iter().filter(|(_, seq)| *seq != status.ledger_seq);
-    Ok(behind.map(|(name, seq)| format!("the {name} is at {seq}, the ledger at {}", status.ledger_seq)).collect())
+    Ok(behind.map(|(what, seq)| format!("the {what} at {seq}, the ledger at {}", status.ledger_seq)).collect())
 }
 
 /// Whether a node is missing, or may be, since it was put aside.

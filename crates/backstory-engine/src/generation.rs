@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     generated::projection::refresh_written_of,
     links::refresh_links_of,
-    projection::{project_graph, project_index},
+    projection::{project_graph, project_graph_and_lists, project_index, refill_lists},
     resources::{Resources, blocking},
     task::Reporter,
     vectors::embed_pending,
@@ -22,11 +22,23 @@ pub(crate) async fn rebuild_graph(resources: &Resources, reporter: &Reporter) ->
     reporter.phase("graph", None);
     let _one_at_a_time = resources.shared.projecting.lock().await;
     let made = rebuild_graph_generation(resources).await;
+    if made.is_ok() {
+        // The new graph may be ahead of the lists.
+        project_graph_and_lists(resources).await?;
+    }
     if made.is_err() {
         // There may be no room on the disk because of what was begun.
         remove_others(&resources.shared.graphs);
     }
     made
+}
+
+pub(crate) async fn rebuild_lists(resources: &Resources, reporter: &Reporter) -> Result<()> {
+    reporter.phase("lists", None);
+    let _one_at_a_time = resources.shared.projecting.lock().await;
+    refill_lists(resources).await?;
+    // They may be ahead of the graph.
+    project_graph_and_lists(resources).await
 }
 
 /// Whoever calls keeps others from projecting.

@@ -79,7 +79,8 @@ use backstory_model::{
 };
 use backstory_store::{
     graph::{AdjacentEdge, Direction, EdgeCount, InferredLink},
-    ledger::{Chat, Job, JobStatus},
+    ledger::{Chat, Job, JobStatus, LedgerError},
+    lists::Lists,
 };
 use futures::future::BoxFuture;
 use reqwest::header::HeaderMap;
@@ -104,7 +105,7 @@ use worker::Received;
 
 pub use backstory_model as model;
 pub use backstory_sources as sources;
-pub use backstory_store::{graph, guard, index, ledger};
+pub use backstory_store::{graph, guard, index, ledger, lists};
 pub use embedding::EmbedRequest;
 pub use links::MeasureLinks;
 pub use rebuild::{Projection, RebuildRequest};
@@ -144,6 +145,23 @@ impl Engine {
     /// What it shows.
     pub fn visibility(&self) -> &Visibility {
         self.0.visibility()
+    }
+
+    /// Reads the lists.
+    pub async fn with_lists<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Lists, &Visibility) -> std::result::Result<T, LedgerError> + Send + 'static,
+    ) -> Result<T> {
+        self.0.with_lists(step).await
+    }
+
+    /// Takes a step that reads graph and lists, so that it reads both at one sequence number. It may be taken twice, and
+    /// must not wait for a projection.
+    pub async fn at_one_sequence_number<T, F>(&self, step: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        self.0.at_one_sequence_number(step).await
     }
 
     /// The settings it was opened with.

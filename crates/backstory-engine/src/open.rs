@@ -83,6 +83,7 @@ pub(crate) async fn open_resources(data_dir: &Path, settings: Settings) -> Resul
         tasks: Default::default(),
         work: Default::default(),
         projecting: Default::default(),
+        uneven: Default::default(),
         origins: Default::default(),
         repositories: Default::default(),
         objects: Default::default(),
@@ -110,7 +111,11 @@ async fn refresh_derived(resources: &Resources, known: Option<Vectors>) {
     notice_failure(resources, "runs of an ended process cannot be marked as failed", stale);
     let moved = resources.blocking(move_people_to_projects).await;
     notice_failure(resources, "people are not assigned to the projects that mention them", moved);
-    notice_failure(resources, "the graph or the index is behind the ledger", catch_up(resources, None).await);
+    notice_failure(
+        resources,
+        "the graph, the lists or the index are behind the ledger",
+        catch_up(resources, None).await,
+    );
     notice_failure(resources, "not all stored items were looked at", recheck_stored(resources).await);
     if let Some(known) = known {
         let reuse = async {

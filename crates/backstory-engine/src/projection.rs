@@ -1,11 +1,16 @@
-//! Projection: applies the ledger's changes to graph and index, in order, each from its own sequence number.
+//! Projection: applies the ledger's changes to graph, lists and index, in order, each from its own sequence number.
+//!
+//! Graph and lists get each batch of changes one right after the other, and while only one of them has it, the lock
+//! `Shared::uneven` is held. So a reader can tell that it read both at one sequence number, see
+//! [`Resources::at_one_sequence_number`].
 //!
 //! Issues, merge requests and files become documents for the index here; which facts become quads is up to
-//! `store::graph`. The other direction, from forges into the ledger, is [`sync`](crate::sync).
+//! `store::graph`, which become rows up to `store::lists`. The other direction, from forges into the ledger, is [`sync`](crate::sync).
 
 use std::collections::BTreeSet;
 
 use backstory_model::{
+    digest::sha256_hex,
     document,
     entity::{Item, ItemKind},
     id::{NodeId, ThreadId, ThreadKind},
@@ -17,7 +22,9 @@ use backstory_store::{
     graph::{Change, Graph},
     index::{Index, ThreadDocuments},
     ledger::StoredItem,
+    lists::{Lists, TableDigest},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     clones::{clean_text, has_clone, open_objects},
@@ -37,6 +44,22 @@ const THREAD_BATCH: usize = 250;
 const FILES_WITHOUT_CLONE: &str = "files without clone";
 /// Largest file that is read for its documents, in bytes; the sync reads none that is larger.
 const MAX_FILE: u64 = 4 << 20;
+
+/// What graph and lists hold, in short: if they hold the same, they have the same digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProjectionDigest {
+    /// That of both, 64 hex digits.
+    pub digest: String,
+    /// That of the graph.
+    pub graph: String,
+    /// How many statements it covers.
+    pub quads: u64,
+    /// That of the lists.
+    pub lists: String,
+    /// How many rows it covers.
+    pub rows: u64,
+}
 
 /// Makes the documents of files that were left out because the clone was missing, of projects whose clone is back.
 pub(crate) async fn index_files_of_returned_clones(resources: &Resources) -> Result<()> {
@@ -64,48 +87,128 @@ fn lacks_file_documents(resources: &Resources, project: &str) -> Result<bool> {
     Ok(resources.ledger().derived(project, FILES_WITHOUT_CLONE)?.is_some_and(|noted| noted == b"true"))
 }
 
-/// Brings a graph up to the ledger.
+/// Brings the graph and the lists up to the ledger. The caller keeps others from projecting.
+pub(crate) async fn project_graph_and_lists(resources: &Resources) -> Result<()> {
+    let (graph, lists) = (resources.graph(), resources.ledger().lists());
+    let resources = resources.with_full_visibility();
+    resources.blocking(move |resources| Target { graph: Some(&graph), lists: Some(&lists) }.apply(resources)).await
+}
+
+/// Brings a graph that nobody reads yet up to the ledger.
 pub(crate) async fn project_graph(resources: &Resources, graph: Graph) -> Result<()> {
     let resources = resources.with_full_visibility();
+    resources.blocking(move |resources| Target { graph: Some(&graph), lists: None }.apply(resources)).await
+}
+
+/// Fills the lists from scratch with what the ledger has, and says up to which sequence number. The old ones answer until
+/// that is done.
+pub(crate) async fn refill_lists(resources: &Resources) -> Result<u64> {
+    let resources = resources.with_full_visibility();
     resources
-        .blocking(move |resources| {
-            let mut seq = graph.applied_seq()?;
-            if seq == resources.ledger().last_seq()? {
-                return Ok(());
-            }
-            let mut numbers = shared_numbers(resources)?;
-            if seq == 0 {
-                seq = load_graph(resources, &graph, &numbers)?;
-            }
-            loop {
-                let mut stored = resources.ledger().changes_after(seq, BATCH)?;
-                let Some(last) = stored.last() else { return Ok(()) };
-                seq = last.seq;
-                update_numbers(resources, &stored, &mut numbers);
-                stored.extend(items_mentioning_renumbered(resources, &graph, &stored, &numbers)?);
-                graph.apply(&graph_changes(resources, &stored), &numbers, seq)?;
-            }
+        .blocking(|resources| {
+            let lists = resources.ledger().lists();
+            load(resources, None, Some(&lists), &SharedNumbers::default())
         })
         .await
 }
 
-/// Fills a new graph with what the ledger has now, and says up to which sequence number. What changes meanwhile
+/// The projections that get each item itself.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    graph: Option<&'a Graph>,
+    lists: Option<&'a Lists>,
+}
+
+impl Target<'_> {
+    /// Applies what the ledger has more. One that is behind the other catches up first.
+    fn apply(self, resources: &Resources) -> Result<()> {
+        let end = resources.ledger().last_seq()?;
+        let mut graph_seq = self.graph.map(Graph::applied_seq).transpose()?;
+        let mut lists_seq = self.lists.map(Lists::applied_seq).transpose()?;
+        if [graph_seq, lists_seq].into_iter().flatten().all(|seq| seq == end) {
+            return Ok(());
+        }
+        let is_uneven = |graph: Option<u64>, lists: Option<u64>| graph.zip(lists).is_some_and(|(a, b)| a != b);
+        let mut numbers = if self.graph.is_some() { shared_numbers(resources)? } else { SharedNumbers::default() };
+        let mut uneven = is_uneven(graph_seq, lists_seq).then(|| resources.shared.uneven.blocking_write());
+        let (new_graph, new_lists) = (graph_seq == Some(0), lists_seq == Some(0));
+        if new_graph || new_lists {
+            let end = load(resources, self.graph.filter(|_| new_graph), self.lists.filter(|_| new_lists), &numbers)?;
+            graph_seq = if new_graph { Some(end) } else { graph_seq };
+            lists_seq = if new_lists { Some(end) } else { lists_seq };
+        }
+        let mut seq = [graph_seq, lists_seq].into_iter().flatten().min().unwrap_or(end);
+        loop {
+            let stored = resources.ledger().changes_after(seq, BATCH)?;
+            let Some(last) = stored.last() else { return Ok(()) };
+            seq = last.seq;
+            let mut changes = item_changes(resources, &stored);
+            if let Some(graph) = self.graph {
+                update_numbers(resources, &stored, &mut numbers);
+                let renumbered = items_mentioning_renumbered(resources, graph, &stored, &numbers)?;
+                changes.extend(item_changes(resources, &renumbered));
+            }
+            if self.graph.is_some() && self.lists.is_some() && uneven.is_none() {
+                uneven = Some(resources.shared.uneven.blocking_write());
+            }
+            if let Some(graph) = self.graph.filter(|_| graph_seq < Some(seq)) {
+                graph.apply(&changes, &numbers, seq)?;
+                graph_seq = Some(seq);
+            }
+            if let Some(lists) = self.lists.filter(|_| lists_seq < Some(seq)) {
+                lists.apply(&changes, seq)?;
+                lists_seq = Some(seq);
+            }
+            if !is_uneven(graph_seq, lists_seq) {
+                uneven = None;
+            }
+        }
+    }
+}
+
+/// Fills empty projections with what the ledger has now, and says up to which sequence number. What changes meanwhile
 /// gets a later number and is applied after it, so that no item is loaded twice.
-fn load_graph(resources: &Resources, graph: &Graph, numbers: &SharedNumbers) -> Result<u64> {
+fn load(resources: &Resources, graph: Option<&Graph>, lists: Option<&Lists>, numbers: &SharedNumbers) -> Result<u64> {
     let end = resources.ledger().last_seq()?;
-    let mut load = graph.load();
+    if end == 0 {
+        return Ok(end);
+    }
+    let mut graph_load = graph.map(Graph::load);
+    let mut lists_load = lists.map(Lists::load).transpose()?;
     let mut seq = 0;
     while seq < end {
         let mut stored = resources.ledger().changes_after(seq, BATCH)?;
         stored.retain(|stored| stored.seq <= end);
         let Some(last) = stored.last() else { break };
         seq = last.seq;
-        load.add(&graph_changes(resources, &stored), numbers)?;
+        let changes = item_changes(resources, &stored);
+        if let Some(load) = &mut graph_load {
+            load.add(&changes, numbers)?;
+        }
+        if let Some(load) = &mut lists_load {
+            load.add(&changes)?;
+        }
     }
-    if end > 0 {
+    if let Some(load) = graph_load {
+        load.commit(end)?;
+    }
+    if let Some(load) = lists_load {
         load.commit(end)?;
     }
     Ok(end)
+}
+
+/// The digests of the lists as they would be if they were filled from scratch, and up to which sequence number that is.
+pub(crate) fn expected_list_digests(resources: &Resources) -> Result<(u64, Vec<TableDigest>)> {
+    let mut load = resources.ledger().lists().load()?;
+    let mut seq = 0;
+    loop {
+        let stored = resources.ledger().changes_after(seq, BATCH)?;
+        let Some(last) = stored.last() else { break };
+        seq = last.seq;
+        load.add(&item_changes(resources, &stored))?;
+    }
+    Ok((seq, load.into_digests()?))
 }
 
 /// What the numbers stand for of projects whose issues and merge requests share them.
@@ -172,16 +275,16 @@ fn items_mentioning_renumbered(
     Ok(found)
 }
 
-fn graph_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<Change> {
-    stored.iter().map(|stored| graph_change(resources, stored)).collect()
+fn item_changes(resources: &Resources, stored: &[StoredItem]) -> Vec<Change> {
+    stored.iter().map(|stored| item_change(resources, stored)).collect()
 }
 
-/// An item that cannot be read has no part in the graph; it is put aside, so that it is asked for again.
-fn graph_change(resources: &Resources, stored: &StoredItem) -> Change {
+/// An item that cannot be read is in neither graph nor lists; it is put aside, so that it is asked for again.
+fn item_change(resources: &Resources, stored: &StoredItem) -> Change {
     let item = stored.payload.as_ref().and_then(|_| match parse_item(resources, stored) {
         Ok(item) => Some(item),
         Err(error) => {
-            tracing::warn!(%error, "an item is left out of the graph");
+            tracing::warn!(%error, "an item is left out of the graph and the lists");
             if let Err(error) = quarantine_unreadable(resources, std::slice::from_ref(stored)) {
                 tracing::warn!(%error, "an item cannot be put aside");
             }
@@ -335,11 +438,16 @@ fn thread_of(project: &str, kind: ThreadKind, key: &str) -> Option<ThreadId> {
     Some(ThreadId { project: project.to_owned(), kind, iid })
 }
 
-/// The graph's canonical digest, and how many statements it covers.
+/// The digest of what graph and lists show to the reader.
 ///
 /// # Errors
-/// The graph cannot be read.
-pub(crate) async fn graph_digest(resources: &Resources) -> Result<(String, u64)> {
+/// One of them cannot be read.
+pub(crate) async fn projection_digest(resources: &Resources) -> Result<ProjectionDigest> {
     let graph = resources.graph();
-    blocking(move || Ok(graph.digest()?)).await
+    let (graph, quads) = blocking(move || Ok(graph.digest()?)).await?;
+    let tables = resources.with_lists(|lists, visibility| lists.digests(visibility)).await?;
+    let rows = tables.iter().map(|table| table.rows).sum();
+    let lines: Vec<String> = tables.iter().map(|table| format!("{} {}", table.table, table.digest)).collect();
+    let lists = sha256_hex(&lines.join("\n"));
+    Ok(ProjectionDigest { digest: sha256_hex(&format!("{graph}\n{lists}")), graph, quads, lists, rows })
 }

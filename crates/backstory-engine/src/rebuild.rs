@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::{
     error::Result,
-    generation::{rebuild_graph, rebuild_index},
-    projection::graph_digest,
+    generation::{rebuild_graph, rebuild_index, rebuild_lists},
+    projection::projection_digest,
     refresh::refresh_links,
     resources::Resources,
     snapshot::with_snapshot,
@@ -40,9 +40,11 @@ impl UseCase for RebuildRequest {
 pub enum Projection {
     /// The graph.
     Graph,
+    /// The lists.
+    Lists,
     /// The index.
     Index,
-    /// Both.
+    /// All of them.
     All,
 }
 
@@ -53,17 +55,20 @@ pub enum Projection {
 fn start_rebuild(resources: &Resources, which: Projection) -> Result<Task> {
     resources.start_task(TaskKind::Rebuild, false, |resources, reporter| async move {
         let work = async {
-            if which != Projection::Index {
+            if matches!(which, Projection::Graph | Projection::All) {
                 rebuild_graph(&resources, &reporter).await?;
             }
-            if which != Projection::Graph {
+            if matches!(which, Projection::Lists | Projection::All) {
+                rebuild_lists(&resources, &reporter).await?;
+            }
+            if matches!(which, Projection::Index | Projection::All) {
                 rebuild_index(&resources, &reporter).await?;
                 refresh_links(&resources).await?;
             }
             Ok(())
         };
         with_snapshot(&resources, work).await?;
-        let (digest, quads) = graph_digest(&resources).await?;
-        Ok(json!({ "digest": digest, "quads": quads }))
+        let digest = projection_digest(&resources).await?;
+        Ok(json!({ "digest": digest.digest, "quads": digest.quads, "rows": digest.rows }))
     })
 }

@@ -6,13 +6,13 @@ use crate::{
     generated::projection::refresh_written_of,
     generation::{copy_index_generation, rebuild_graph_generation},
     links::refresh_links_of,
-    projection::{index_files_of_returned_clones, project_graph, project_index},
+    projection::{index_files_of_returned_clones, project_graph_and_lists, project_index},
     repair::retry_after_repair,
     resources::{Resources, blocking},
     task::Reporter,
 };
 
-/// Applies to graph and index what the ledger has more, with text searchable when it returns. Calls wait for each
+/// Applies to graph, lists and index what the ledger has more, with text searchable when it returns. Calls wait for each
 /// other, so that each projection sees changes in order.
 pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
     retry_after_repair(resources, || project_changes(resources, reporter)).await
@@ -21,7 +21,7 @@ pub(crate) async fn catch_up(resources: &Resources, reporter: Option<&Reporter>)
 async fn project_changes(resources: &Resources, reporter: Option<&Reporter>) -> Result<()> {
     let resources = resources.with_full_visibility();
     let _one_at_a_time = resources.shared.projecting.lock().await;
-    project_graph(&resources, resources.graph()).await?;
+    project_graph_and_lists(&resources).await?;
     // What is in the store's files need not be read from its log when it is opened next.
     let graph = resources.graph();
     blocking(move || Ok(graph.flush()?)).await?;

@@ -19,6 +19,7 @@ use backstory_store::{
     graph::{Cancel, Graph, Row, Value, queries::Query},
     index::{Index, ModelTag},
     ledger::{Ledger, LedgerError},
+    lists::Lists,
 };
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     pub(crate) work: WorkerState,
     /// Projections apply changes one after the other.
     pub(crate) projecting: tokio::sync::Mutex<()>,
+    /// Held for writing while graph and lists are at different sequence numbers.
+    pub(crate) uneven: tokio::sync::RwLock<()>,
     pub(crate) origins: Mutex<HashMap<String, Arc<Origin>>>,
     /// What the ledger knows of repositories, by project.
     pub(crate) repositories: Mutex<HashMap<String, Arc<Repository>>>,
@@ -193,6 +196,36 @@ impl Resources {
     ) -> Result<T> {
         let resources = self.clone();
         blocking(move || step(&resources)).await
+    }
+
+    /// Reads the lists off the async threads.
+    pub(crate) async fn with_lists<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Lists, &Visibility) -> std::result::Result<T, LedgerError> + Send + 'static,
+    ) -> Result<T> {
+        self.blocking(move |resources| Ok(step(&resources.ledger().lists(), resources.visibility())?)).await
+    }
+
+    /// Takes a step that reads graph and lists, so that it reads both at one sequence number: if changes are applied
+    /// meanwhile, it is taken once more while none can be. It must not wait for a projection.
+    pub(crate) async fn at_one_sequence_number<T, F>(&self, step: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let before = self.sequence_numbers().await?;
+        let answer = step().await;
+        let (graph, lists) = before;
+        if graph == lists && self.sequence_numbers().await? == before {
+            return answer;
+        }
+        let _even = self.shared.uneven.read().await;
+        step().await
+    }
+
+    /// Up to which sequence numbers changes have been applied to the graph and to the lists.
+    async fn sequence_numbers(&self) -> Result<(u64, u64)> {
+        self.blocking(|resources| Ok((resources.graph().applied_seq()?, resources.ledger().lists().applied_seq()?)))
+            .await
     }
 
     /// Reads or writes the ledger off the async threads.

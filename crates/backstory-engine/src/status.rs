@@ -106,6 +106,8 @@ pub struct SyncStatus {
     pub ledger_seq: u64,
     /// Newest change in the graph.
     pub graph_seq: u64,
+    /// Newest change in the lists.
+    pub lists_seq: u64,
     /// Newest change in the index.
     pub index_seq: u64,
     /// The sync that is running.
@@ -170,6 +172,7 @@ pub(crate) async fn sync_status(resources: &Resources, runs: usize) -> Result<Sy
                 projects: projects.into_iter().map(status).collect::<std::result::Result<_, _>>()?,
                 ledger_seq: ledger.last_seq()?,
                 graph_seq,
+                lists_seq: ledger.lists().applied_seq()?,
                 index_seq,
                 running,
                 roles,

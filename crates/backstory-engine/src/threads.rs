@@ -3,11 +3,11 @@
 use backstory_model::{
     entity::{Item, State},
     filter::{Filter, is_same_name},
-    id::{NS, NodeId, ThreadId, ThreadKind},
+    id::{NodeId, ThreadId, ThreadKind},
 };
 use backstory_store::{
-    graph::{Value, queries},
     index::{Named, Projects},
+    lists::{self, PageRequest, ThreadOrder, ThreadQuery},
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     catalog::check_project,
     error::Result,
-    read::{MAX_PAGE, load_items},
+    read::load_items,
     resources::Resources,
     search::names::{check_name, check_names, expand_author_names},
     use_case::UseCase,
@@ -157,19 +157,17 @@ pub(crate) async fn list_thread_ids(
     after: Option<PageCursor>,
     limit: usize,
 ) -> Result<ThreadPage> {
-    let limit = limit.min(MAX_PAGE);
     check_listed_project(resources, filter).await?;
-    let mut bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    bind.push(("beforeUpdated", Value::Instant(after.as_ref().map_or(Timestamp::MAX, |end| end.updated_at))));
-    bind.push(("beforeThread", after.map_or_else(Value::any, |end| Value::Node(end.id.into()))));
-    let rows = resources.graph_query(queries::THREADS, bind).await?;
-    let ends = rows.iter().filter_map(|row| match (row.node("thread")?, row.text("updated")?.parse().ok()?) {
-        (NodeId::Thread(id), updated_at) => Some(PageCursor { updated_at, id }),
-        _ => None,
+    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
+    let after = after.map(|end| lists::Cursor {
+        order: end.updated_at.into(),
+        project: end.id.project,
+        key: lists::Key::Number(end.id.iid.cast_signed()),
     });
-    let ids: Vec<PageCursor> = ends.take(limit + 1).collect();
-    let more = ids.len() > limit;
-    Ok(ThreadPage { ids: ids.into_iter().take(limit).collect(), more })
+    let request = PageRequest { first: limit, after, with_total: false };
+    let page = resources.with_lists(move |lists, visibility| lists.threads(&query, &request, visibility)).await?;
+    let ids = page.rows.into_iter().map(|row| PageCursor { updated_at: row.updated_at, id: row.id });
+    Ok(ThreadPage { ids: ids.collect(), more: page.next.is_some() })
 }
 
 /// Returns a page of issues or merge requests, the last changed first.
@@ -191,24 +189,19 @@ async fn list_threads(resources: &Resources, request: ListThreads) -> Result<Thr
 /// How many issues or merge requests meet the conditions.
 pub(crate) async fn count_threads(resources: &Resources, kind: ThreadKind, filter: &ThreadFilter) -> Result<u64> {
     check_listed_project(resources, filter).await?;
-    let bind = thread_bindings(kind, &with_known_spelling(resources, filter).await?);
-    let rows = resources.graph_query(queries::THREAD_COUNT, bind).await?;
-    Ok(rows.first().and_then(|row| row.number("count")).unwrap_or(0).unsigned_abs())
+    let query = thread_query(kind, with_known_spelling(resources, filter).await?);
+    resources.with_lists(move |lists, visibility| lists.count_threads(&query, visibility)).await
 }
 
-fn thread_bindings(kind: ThreadKind, filter: &ThreadFilter) -> Vec<(&'static str, Value)> {
-    let class = match kind {
-        ThreadKind::Issue => "Issue",
-        ThreadKind::MergeRequest => "MergeRequest",
+fn thread_query(kind: ThreadKind, filter: ThreadFilter) -> ThreadQuery {
+    let filter = lists::ThreadFilter {
+        projects: filter.project.into_iter().collect(),
+        states: filter.state.into_iter().collect(),
+        authors: filter.author.into_iter().collect(),
+        any_label: filter.label.into_iter().collect(),
+        ..lists::ThreadFilter::default()
     };
-    let node = |id: Option<NodeId>| id.map_or_else(Value::any, Value::Node);
-    vec![
-        ("class", Value::Iri(format!("{NS}{class}"))),
-        ("wantedProject", node(filter.project.clone().map(NodeId::Project))),
-        ("wantedState", Value::Text(filter.state.map_or("", State::as_str).to_owned())),
-        ("wantedAuthor", node(filter.author.clone().map(NodeId::Person))),
-        ("wantedLabel", Value::Text(filter.label.clone().unwrap_or_default())),
-    ]
+    ThreadQuery { kind, filter, order: ThreadOrder::Updated, direction: lists::Direction::Descending }
 }
 
 /// Says of the author and the label of a list that nothing has which one is nearest, as a search does.

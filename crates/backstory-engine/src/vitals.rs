@@ -22,6 +22,8 @@ pub struct StoreMetrics {
     pub ledger_seq: u64,
     /// Newest change in the graph.
     pub graph_seq: u64,
+    /// Newest change in the lists.
+    pub lists_seq: u64,
     /// Newest change in the index.
     pub index_seq: u64,
     /// Documents that text search finds.
@@ -63,6 +65,7 @@ pub(crate) async fn store_metrics(resources: &Resources) -> Result<StoreMetrics>
             Ok(StoreMetrics {
                 ledger_seq: ledger.last_seq()?,
                 graph_seq: resources.graph().applied_seq()?,
+                lists_seq: ledger.lists().applied_seq()?,
                 index_seq,
                 documents: coverage.documents,
                 embedded: coverage.embedded,

@@ -49,12 +49,17 @@ pub use snapshots::{Snapshot, SnapshotStats, SnapshotStatus};
 pub use visibility::ConfidentialCounts;
 pub use written::Written;
 
-use crate::lack::MissingResource;
+use crate::{
+    lack::MissingResource,
+    lists::{self, Lists},
+};
 
 /// Under which name the ledger keeps its own id.
 const ID: &str = "ledger_id";
 /// Bytes of a database's header.
 const HEADER: u64 = 100;
+/// Statements that are kept prepared.
+const PREPARED_STATEMENTS: usize = 256;
 
 /// The ledger. Cheap to clone. Every call blocks.
 ///
@@ -78,6 +83,7 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is no ledger, or was written by a backstory that is newer or too old.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        lists::remove_leftover(path);
         let open = |alone: bool| {
             let connection = Connection::open(path)?;
             if alone {
@@ -120,6 +126,11 @@ impl Ledger {
         Ok(head.iter().all(|byte| *byte == 0))
     }
 
+    /// The lists beside it.
+    pub fn lists(&self) -> Lists {
+        Lists::new(self.connection.clone(), self.path.clone())
+    }
+
     /// Whether a file is a database with the tables of a ledger, of whichever version. Nothing is created.
     ///
     /// # Errors
@@ -154,7 +165,9 @@ impl Ledger {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
+        connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
         schema::migrate(&mut connection)?;
+        lists::schema::prepare(&mut connection)?;
         let aliases = Arc::new(RwLock::new(Arc::new(aliases::aliases(&connection)?)));
         let connection = Arc::new(Mutex::new(connection));
         Ok(Self { connection, path, aliases, visibility: Visibility::everything(), projects: None })

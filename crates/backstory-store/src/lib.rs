@@ -1,4 +1,4 @@
-//! Model values on disk: the ledger (SQLite), the graph (Oxigraph) and the index (LanceDB). Nothing outside this crate
+//! Model values on disk: the ledger and its lists (SQLite), the graph (Oxigraph) and the index (LanceDB). Nothing outside this crate
 //! names those libraries.
 
 pub mod generations;
@@ -7,4 +7,5 @@ pub mod guard;
 pub mod index;
 pub mod lack;
 pub mod ledger;
+pub mod lists;
 pub mod scan;

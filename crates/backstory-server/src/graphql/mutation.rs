@@ -141,7 +141,7 @@ impl Mutation {
         Ok(loaders::engine(ctx)?.answer(BackupRequest {}).await?.into())
     }
 
-    /// Makes the graph, the index or both anew from the ledger, without a network. The old ones answer meanwhile.
+    /// Makes the graph, the lists, the index or all anew from the ledger, without a network. The old ones answer meanwhile.
     async fn rebuild(
         &self,
         ctx: &Context<'_>,

@@ -257,10 +257,12 @@ pub(crate) enum EntityKind {
 #[derive(Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "EngineProjection")]
 pub(crate) enum Projection {
-    /// Both.
+    /// All of them.
     All,
     /// The graph.
     Graph,
+    /// The lists: what pages, totals and aggregates are read from.
+    Lists,
     /// The index that is searched.
     Index,
 }
@@ -273,7 +275,7 @@ pub(crate) enum TaskKind {
     Sync,
     /// Gives every document its vectors.
     Embed,
-    /// Makes the graph or the index anew.
+    /// Makes the graph, the lists or the index anew.
     Rebuild,
     /// Has a language model classify commits and write design notes.
     Enrich,

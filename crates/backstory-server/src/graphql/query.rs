@@ -360,7 +360,7 @@ impl Query {
         Ok(CheckReport::from(loaders::engine(ctx)?.answer(CheckRequest {}).await?))
     }
 
-    /// The graph's digest: the same for every graph that says the same, however it came about. Reads the whole graph.
+    /// The digest of graph and lists: the same whenever they hold the same, however it came about. Reads both whole.
     async fn digest(&self, ctx: &Context<'_>) -> Result<Digest> {
         Ok(Digest::from(loaders::engine(ctx)?.answer(DigestRequest {}).await?))
     }

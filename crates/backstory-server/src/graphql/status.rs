@@ -112,6 +112,8 @@ pub(crate) struct SyncStatus {
     ledger_seq: BigInt,
     /// Number of the newest change that the graph has.
     graph_seq: BigInt,
+    /// Number of the newest change that the lists have.
+    lists_seq: BigInt,
     /// Number of the newest change that the index has.
     index_seq: BigInt,
     /// The sync that is at work.
@@ -295,6 +297,7 @@ pub(super) async fn sync_status(ctx: &Context<'_>, runs: Option<i32>) -> Result<
         quarantine: status.quarantine.into(),
         ledger_seq: status.ledger_seq.into(),
         graph_seq: status.graph_seq.into(),
+        lists_seq: status.lists_seq.into(),
         index_seq: status.index_seq.into(),
         running: status.running.map(Task::from),
     })
@@ -307,7 +310,7 @@ pub(crate) struct CheckReport {
     ok: bool,
     /// Every rule.
     findings: Vec<Finding>,
-    /// The graph's digest.
+    /// The digest of graph and lists.
     digest: Digest,
 }
 
@@ -320,18 +323,20 @@ pub(crate) struct Finding {
     problems: Vec<String>,
 }
 
-/// What the graph says, in short: equal graphs have equal digests.
+/// What graph and lists hold, in short: if they hold the same, they have the same digest.
 #[derive(SimpleObject)]
 pub(crate) struct Digest {
     /// 64 hex digits.
     value: String,
-    /// How many statements it covers.
+    /// How many statements of the graph it covers.
     quads: BigInt,
+    /// How many rows of the lists it covers.
+    rows: BigInt,
 }
 
-impl From<check::GraphDigest> for Digest {
-    fn from(digest: check::GraphDigest) -> Self {
-        Self { value: digest.digest, quads: digest.quads.into() }
+impl From<check::ProjectionDigest> for Digest {
+    fn from(digest: check::ProjectionDigest) -> Self {
+        Self { value: digest.digest, quads: digest.quads.into(), rows: digest.rows.into() }
     }
 }
 
@@ -341,7 +346,7 @@ impl From<check::CheckReport> for CheckReport {
         Self {
             ok: report.ok,
             findings: report.findings.into_iter().map(finding).collect(),
-            digest: Digest { value: report.digest, quads: report.quads.into() },
+            digest: Digest { value: report.digest, quads: report.quads.into(), rows: report.rows.into() },
         }
     }
 }

@@ -93,7 +93,7 @@ fn text(requests: &Requests, vitals: &StoreMetrics, now: Timestamp) -> Result<St
     gauge(&mut registry, "redactions", "Secrets that were replaced in what is stored", vitals.redactions);
 
     let behind: Family<Store, Gauge<f64, AtomicU64>> = Family::default();
-    for (store, seq) in [("graph", vitals.graph_seq), ("index", vitals.index_seq)] {
+    for (store, seq) in [("graph", vitals.graph_seq), ("lists", vitals.lists_seq), ("index", vitals.index_seq)] {
         behind.get_or_create(&Store { store }).set(vitals.ledger_seq.saturating_sub(seq) as f64);
     }
     registry.register("projection_lag_changes", "Changes of the ledger that a projection has not", behind);

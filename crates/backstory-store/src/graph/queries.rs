@@ -17,10 +17,6 @@ macro_rules! query {
     };
 }
 
-/// Issues or merge requests, newest change first.
-pub const THREADS: Query = query!("threads.rq");
-/// How many issues or merge requests meet the conditions of [`THREADS`].
-pub const THREAD_COUNT: Query = query!("thread_count.rq");
 /// Commits that changed a file or code entity, newest first.
 pub const CHANGES: Query = query!("changes.rq");
 /// Code entities at the indexed head by their name.

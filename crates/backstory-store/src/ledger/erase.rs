@@ -173,7 +173,7 @@ impl Ledger {
 }
 
 /// Every column that may hold what people wrote, by its table. The list and record of what was forgotten are none.
-const TEXTS: [(&str, &str); 16] = [
+const TEXTS: [(&str, &str); 28] = [
     ("items", "project, key, thread, payload"),
     ("quarantine", "project, key, thread, field, reason"),
     ("sync_runs", "error, summary"),
@@ -190,6 +190,18 @@ const TEXTS: [(&str, &str); 16] = [
     ("jobs", "project, subject, error, summary"),
     ("deliveries", "forge, id, event"),
     ("chats", "project"),
+    ("list_threads", "project, title, author, labels, assignees, reviewers, approvers, participants"),
+    ("list_discussions", "project, key, author, path, people"),
+    ("list_commits", "project, title, author, committer, paths"),
+    ("list_files", "project, path"),
+    ("list_entities", "project, code, path, name"),
+    ("list_ranks", "project, code"),
+    ("list_refs", "project, name"),
+    ("list_people", "key, person, same_as, names"),
+    ("list_closes", "project, key, closer_project, closer, closed_project, closed"),
+    ("list_merges", "project, via"),
+    ("list_values", "project, value, main_order, key"),
+    ("list_totals", "project, value"),
 ];
 
 /// Kind and key of everything there is of it.

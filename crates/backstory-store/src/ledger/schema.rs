@@ -239,6 +239,14 @@ const MIGRATIONS: &[&str] = &["
     UPDATE chats SET visible_to = NULL WHERE EXISTS (SELECT 1 FROM messages WHERE chat = chats.id);
     -- Each project that mentions a person has a profile of them.
     CREATE INDEX items_people ON items (key, kind) WHERE kind IN ('person', 'identity');
+", "
+    -- How far the lists have followed the log, and which version of them that is. store::lists creates their tables, and
+    -- creates them again when that version changes.
+    CREATE TABLE list_state (
+        id      INTEGER PRIMARY KEY CHECK (id = 1),
+        version INTEGER NOT NULL,
+        seq     INTEGER NOT NULL                   -- of items
+    ) STRICT;
 "];
 // check-words: on
 

@@ -11,11 +11,11 @@ use crate::{
 
 /// Check that everything that is stored is sound and agrees
 ///
-/// Ends with the digest of the graph: it is the same however the graph came about, by many small syncs or a rebuild.
+/// Ends with the digest of graph and lists: it is the same however they came about, by many small syncs or a rebuild.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory check\n  backstory check --digest")]
 pub(super) struct Args {
-    /// Print the digest of the graph only
+    /// Print the digest of graph and lists only
     #[arg(long)]
     digest: bool,
     /// Print JSON
@@ -27,11 +27,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let client = Client::open(session, "check", || Ok(())).await?;
     let terminal = &session.terminal;
     if args.digest {
-        let graph = client.answer(DigestRequest {}).await?;
+        let digest = client.answer(DigestRequest {}).await?;
         if args.json {
-            terminal.json(&graph)?;
+            terminal.json(&digest)?;
         } else {
-            terminal.line(graph.digest)?;
+            terminal.line(digest.digest)?;
         }
         return Ok(());
     }
@@ -45,7 +45,7 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
 }
 
 fn print(session: &Session, report: &CheckReport) -> Result<()> {
-    let CheckReport { findings, digest, quads, .. } = report;
+    let CheckReport { findings, digest, quads, rows, .. } = report;
     for Finding { rule, problems } in findings {
         if problems.is_empty() {
             session.terminal.line(format_args!("{GOOD}✓{GOOD:#} {rule}"))?;
@@ -57,10 +57,11 @@ fn print(session: &Session, report: &CheckReport) -> Result<()> {
         }
     }
     let broken = findings.iter().filter(|finding| !finding.problems.is_empty()).count();
-    session.terminal.line(format_args!("Digest: {digest} over {} statements", thousands(*quads)))?;
+    let (statements, rows) = (thousands(*quads), thousands(*rows));
+    session.terminal.line(format_args!("Digest: {digest} over {statements} statements and {rows} rows"))?;
     if broken > 0 {
         session.terminal.error(format_args!(
-            "{broken} of {} rules do not hold; 'backstory rebuild' makes graph and index anew, 'backstory sync --full' \
+            "{broken} of {} rules do not hold; 'backstory rebuild' makes graph, lists and index anew, 'backstory sync --full' \
              reads everything again",
             findings.len()
         ));

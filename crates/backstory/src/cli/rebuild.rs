@@ -1,4 +1,4 @@
-//! `rebuild`: computes graph or index from the ledger again.
+//! `rebuild`: computes graph, lists or index from the ledger again.
 
 use std::time::Instant;
 
@@ -12,13 +12,13 @@ use crate::{
     output::{duration, thousands},
 };
 
-/// Make the graph, the index or both anew from what is stored, without a network
+/// Make the graph, the lists, the index or all anew from what is stored, without a network
 ///
 /// The old ones answer until the new ones are done. Vectors of unchanged text are kept.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n  backstory rebuild\n  backstory rebuild graph")]
 pub(super) struct Args {
-    /// What to make anew; both if not given
+    /// What to make anew; all if not given
     #[arg(value_enum)]
     projection: Option<Projection>,
     /// Print JSON
@@ -30,14 +30,17 @@ pub(super) struct Args {
 enum Projection {
     /// Nodes and edges.
     Graph,
+    /// What pages, totals and aggregates are read from.
+    Lists,
     /// What search reads.
     Index,
 }
 
 pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     let (projection, what) = match args.projection {
-        None => (backstory_engine::Projection::All, "graph and index"),
+        None => (backstory_engine::Projection::All, "graph, lists and index"),
         Some(Projection::Graph) => (backstory_engine::Projection::Graph, "graph"),
+        Some(Projection::Lists) => (backstory_engine::Projection::Lists, "lists"),
         Some(Projection::Index) => (backstory_engine::Projection::Index, "index"),
     };
     let client = Client::open_for_work(session, "rebuild", || Ok(())).await?;
@@ -48,10 +51,11 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
         return Ok(session.terminal.json(&summary)?);
     }
     session.terminal.line(format_args!(
-        "Made the {what} anew in {}; digest {} over {} statements",
+        "Made the {what} anew in {}; digest {} over {} statements and {} rows",
         duration(begun.elapsed()),
         summary["digest"].as_str().unwrap_or_default(),
-        thousands(summary["quads"].as_u64().unwrap_or(0))
+        thousands(summary["quads"].as_u64().unwrap_or(0)),
+        thousands(summary["rows"].as_u64().unwrap_or(0))
     ))?;
     task::tell_waiting(&session.terminal, &client, &task::coverage(&client).await?);
     Ok(())

@@ -47,11 +47,10 @@ pub(super) async fn run(session: &Session, args: &Args) -> Result<()> {
     }
     let runs = status.runs.iter().map(|run| row(session, run)).collect();
     terminal.table(&["last syncs", "command", "status", "took", "result"], &[], runs)?;
-    let behind = [("graph", status.graph_seq), ("index", status.index_seq)];
-    for (name, seq) in behind.into_iter().filter(|(_, seq)| *seq < status.ledger_seq) {
+    let behind = [("graph is", status.graph_seq), ("lists are", status.lists_seq), ("index is", status.index_seq)];
+    for (what, seq) in behind.into_iter().filter(|(_, seq)| *seq < status.ledger_seq) {
         let changes = thousands(status.ledger_seq - seq);
-        terminal
-            .note(format_args!("the {name} is {changes} changes behind what was read; the next command applies them"));
+        terminal.note(format_args!("the {what} {changes} changes behind what was read; the next command applies them"));
     }
     Ok(())
 }

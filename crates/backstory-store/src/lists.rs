@@ -1,0 +1,279 @@
+//! The lists: indexed tables in the ledger's database that answer pages, totals and aggregates. They are a projection of
+//! the ledger like graph and index. Filling them belongs to `engine::project`.
+//!
+//! Each kind of row has a table (`list_threads`, `list_commits` …). `list_values` has each row under every value that it
+//! can be filtered by, in order, and `list_totals` how many rows there are under each. So a page or total of one filter
+//! costs the same however many rows there are. Both follow from the rows, and the rows from the items of the ledger.
+//!
+//! Rows follow from the items of their own project alone, and what is counted in a row is what everybody may see who may
+//! see the row. So readers of some projects, or without what is confidential, read the same rows as others.
+
+/// A condition that one of the names in a JSON array of the row is one of those that are bound, in any case.
+macro_rules! has_any {
+    ($column:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM json_each(",
+            $column,
+            ") WHERE value COLLATE NOCASE IN (SELECT value FROM json_each(?)))"
+        )
+    };
+}
+
+/// A condition that a path of the row is, or is in, one of those that are bound.
+macro_rules! is_within {
+    ($column:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE ",
+            $column,
+            " = wanted.value OR substr(",
+            $column,
+            ", 1, length(wanted.value) + 1) = wanted.value || '/')"
+        )
+    };
+}
+
+/// The same for one of the paths in a JSON array of the row.
+macro_rules! any_is_within {
+    ($column:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM json_each(",
+            $column,
+            ") AS own, json_each(?) AS wanted WHERE own.value = wanted.value
+                OR substr(own.value, 1, length(wanted.value) + 1) = wanted.value || '/')"
+        )
+    };
+}
+
+mod apply;
+mod code;
+mod columns;
+mod commits;
+mod digest;
+mod discussions;
+mod entry;
+mod groups;
+mod links;
+mod load;
+mod people;
+mod refs;
+pub(crate) mod schema;
+mod select;
+mod threads;
+
+#[cfg(test)]
+mod tests;
+
+use std::{path::PathBuf, sync::Arc};
+
+use backstory_model::visibility::Visibility;
+use parking_lot::Mutex;
+use rusqlite::{Connection, TransactionBehavior};
+
+pub use code::{EntityOrder, EntityQuery, EntityRow, FileOrder, FileQuery, FileRow};
+pub use commits::{CommitKind, CommitOrder, CommitQuery, CommitRow};
+pub use digest::TableDigest;
+pub use discussions::{DiscussionOrder, DiscussionQuery, DiscussionRow};
+pub use entry::{Key, ListKind};
+pub use groups::{Activity, CommitGroup, Group, Groups, MAX_GROUPED, MAX_GROUPS, Period, ThreadGroup};
+pub use load::Load;
+pub(crate) use load::remove_leftover;
+pub use people::{PersonPage, PersonQuery, PersonRow};
+pub use refs::{RefKind, RefQuery, RefRow};
+pub use select::{Cursor, Direction, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
+pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
+
+use crate::{graph::Change, ledger::LedgerError};
+use columns::to_i64;
+use select::{Reader, Selection};
+
+/// The lists of a ledger. Cheap to clone. Every call blocks.
+#[derive(Clone, Debug)]
+pub struct Lists {
+    connection: Arc<Mutex<Connection>>,
+    /// The ledger's file; `None` in memory.
+    path: Option<PathBuf>,
+}
+
+impl Lists {
+    pub(crate) fn new(connection: Arc<Mutex<Connection>>, path: Option<PathBuf>) -> Self {
+        Self { connection, path }
+    }
+
+    /// The ledger's sequence number up to which changes have been applied.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn applied_seq(&self) -> Result<u64, LedgerError> {
+        self.read(|connection| {
+            let seq: i64 = connection.query_row("SELECT seq FROM list_state", [], |row| row.get(0))?;
+            Ok(seq.unsigned_abs())
+        })
+    }
+
+    /// Replaces the rows of the changed items and records the sequence number, in one transaction. Applying the same
+    /// changes again changes nothing.
+    ///
+    /// # Errors
+    /// The database cannot be written; nothing is applied.
+    pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), LedgerError> {
+        let mut connection = self.connection.lock();
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut batch = apply::Batch::new(&tx);
+        for change in changes {
+            batch.apply(change)?;
+        }
+        batch.finish()?;
+        Self::set_seq(&tx, seq)?;
+        tx.commit()?;
+        Ok(())
+    }
+
+    /// A page of issues or merge requests.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn threads(
+        &self,
+        query: &ThreadQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<ThreadRow>, LedgerError> {
+        self.page(
+            page,
+            Reader(visibility),
+            |_| Ok(query.selection()),
+            |connection, project, iid| ThreadRow::find(connection, query.kind.into(), project, iid),
+        )
+    }
+
+    /// How many issues or merge requests a query selects: exact, in a time that grows with them if there are several
+    /// filters.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn count_threads(&self, query: &ThreadQuery, visibility: &Visibility) -> Result<u64, LedgerError> {
+        let selection = query.selection();
+        Ok(self.read(|connection| selection.total(connection, Reader(visibility), u64::MAX))?.count)
+    }
+
+    /// A page of discussions.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn discussions(
+        &self,
+        query: &DiscussionQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<DiscussionRow>, LedgerError> {
+        self.page(page, Reader(visibility), |_| Ok(query.selection()), DiscussionRow::find)
+    }
+
+    /// A page of commits.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn commits(
+        &self,
+        query: &CommitQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<CommitRow>, LedgerError> {
+        self.page(
+            page,
+            Reader(visibility),
+            |connection| query.selection(connection, Reader(visibility)),
+            CommitRow::find,
+        )
+    }
+
+    /// A page of files at the indexed heads.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn files(
+        &self,
+        query: &FileQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<FileRow>, LedgerError> {
+        self.page(page, Reader(visibility), |_| Ok(query.selection()), FileRow::find)
+    }
+
+    /// A page of code entities at the indexed heads.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn entities(
+        &self,
+        query: &EntityQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<EntityRow>, LedgerError> {
+        self.page(page, Reader(visibility), |_| Ok(query.selection()), EntityRow::find)
+    }
+
+    /// A page of branches or tags.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn refs(
+        &self,
+        query: &RefQuery,
+        page: &PageRequest,
+        visibility: &Visibility,
+    ) -> Result<Page<RefRow>, LedgerError> {
+        self.page(
+            page,
+            Reader(visibility),
+            |_| Ok(query.selection()),
+            |connection, project, name| RefRow::find(connection, query.kind.into(), project, name),
+        )
+    }
+
+    /// A page of people.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn people(&self, query: &PersonQuery, visibility: &Visibility) -> Result<PersonPage, LedgerError> {
+        self.read(|connection| query.page(connection, Reader(visibility)))
+    }
+
+    /// How many rows a list has in the given projects, or in all: exact, and read from the record.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn count(&self, list: ListKind, projects: &[String], visibility: &Visibility) -> Result<u64, LedgerError> {
+        let selection = Selection::all(list, projects.to_vec());
+        self.read(|connection| Ok(selection.total(connection, Reader(visibility), MAX_COUNTED)?.count))
+    }
+
+    fn page<R>(
+        &self,
+        request: &PageRequest,
+        reader: Reader<'_>,
+        selection: impl FnOnce(&Connection) -> Result<Selection, LedgerError>,
+        find: impl Fn(&Connection, &str, &Key) -> Result<Option<R>, LedgerError>,
+    ) -> Result<Page<R>, LedgerError> {
+        self.read(|connection| {
+            let page = selection(connection)?.page(connection, request, reader)?;
+            let mut rows = Vec::with_capacity(page.keys.len());
+            for (project, key) in &page.keys {
+                rows.extend(find(connection, project, key)?);
+            }
+            Ok(Page { rows, next: page.next, total: page.total })
+        })
+    }
+
+    /// Reads everything as of one sequence number.
+    fn read<T>(&self, step: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+        let connection = self.connection.lock();
+        let tx = connection.unchecked_transaction()?;
+        step(&tx)
+    }
+
+    fn set_seq(connection: &Connection, seq: u64) -> Result<(), LedgerError> {
+        connection.prepare_cached("UPDATE list_state SET seq = ?1")?.execute([to_i64(seq)])?;
+        Ok(())
+    }
+}

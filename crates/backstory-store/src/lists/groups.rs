@@ -1,0 +1,384 @@
+//! Aggregates: how many rows have each value of a column, and how many there were in each day, week or month.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::visibility::Visibility;
+use jiff::{
+    Timestamp, ToSpan as _,
+    civil::{Date, Weekday},
+    tz::TimeZone,
+};
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Lists,
+    columns::text,
+    commits::CommitQuery,
+    entry::{Field, Key, ListKind},
+    people,
+    select::{Order, Reader, Selection, TimeRange},
+    threads::ThreadQuery,
+};
+use crate::ledger::LedgerError;
+
+/// Up to how many rows are grouped if the counts are not on record.
+pub const MAX_GROUPED: u64 = 100_000;
+/// Most groups of an answer.
+pub const MAX_GROUPS: usize = 1000;
+
+/// What to group issues or merge requests by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadGroup {
+    /// Their states.
+    State,
+    /// Their authors.
+    Author,
+    /// Those they are assigned to; one can be in several groups.
+    Assignee,
+    /// Their reviewers; one can be in several groups.
+    Reviewer,
+    /// Their labels; one can be in several groups.
+    Label,
+    /// Numbers of their milestones.
+    Milestone,
+    /// When they were opened.
+    Created(Period),
+    /// When they were merged.
+    Merged(Period),
+    /// When they were closed.
+    Closed(Period),
+}
+
+/// What to group commits by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommitGroup {
+    /// The people who wrote them.
+    Author,
+    /// What they change.
+    ChangeType,
+    /// When they were made.
+    Committed(Period),
+}
+
+/// How long a group lasts, in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// A day.
+    Day,
+    /// A week from Monday on.
+    Week,
+    /// A month.
+    Month,
+    /// A year.
+    Year,
+}
+
+impl Period {
+    /// The first day of the one that a day belongs to.
+    pub fn start(self, day: Date) -> Date {
+        match self {
+            Self::Day => day,
+            Self::Week => {
+                let since_monday = i64::from(day.weekday().since(Weekday::Monday));
+                day.checked_sub(since_monday.days()).unwrap_or(day)
+            }
+            Self::Month => day.first_of_month(),
+            Self::Year => day.first_of_year(),
+        }
+    }
+}
+
+/// Rows that have a value in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// The value: a name, a number, or the first day of a period.
+    pub value: String,
+    /// How many rows have it.
+    pub count: u64,
+}
+
+/// The groups of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    /// Groups, the largest first; periods in their order. At most [`MAX_GROUPS`].
+    pub groups: Vec<Group>,
+    /// Whether every row was grouped and every group is in the list.
+    pub is_complete: bool,
+}
+
+/// What happened in the visible projects in a period.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// Its first day.
+    pub start: Date,
+    /// Issues that were opened.
+    pub issues_opened: u64,
+    /// Issues that were closed.
+    pub issues_closed: u64,
+    /// Merge requests that were opened.
+    pub merge_requests_opened: u64,
+    /// Merge requests that were merged.
+    pub merge_requests_merged: u64,
+    /// Discussions that were started.
+    pub discussions: u64,
+    /// Commits that were made, without merges.
+    pub commits: u64,
+}
+
+impl Activity {
+    fn new(start: Date) -> Self {
+        Self {
+            start,
+            issues_opened: 0,
+            issues_closed: 0,
+            merge_requests_opened: 0,
+            merge_requests_merged: 0,
+            discussions: 0,
+            commits: 0,
+        }
+    }
+}
+
+/// Where an activity has a count.
+type Place = fn(&mut Activity) -> &mut u64;
+
+/// What an activity counts.
+const COUNTED: [(ListKind, Field, Place); 6] = [
+    (ListKind::Issue, Field::CreatedOn, |of| &mut of.issues_opened),
+    (ListKind::Issue, Field::ClosedOn, |of| &mut of.issues_closed),
+    (ListKind::MergeRequest, Field::CreatedOn, |of| &mut of.merge_requests_opened),
+    (ListKind::MergeRequest, Field::MergedOn, |of| &mut of.merge_requests_merged),
+    (ListKind::Discussion, Field::CreatedOn, |of| &mut of.discussions),
+    (ListKind::Commit, Field::CreatedOn, |of| &mut of.commits),
+];
+
+/// How rows are grouped.
+#[derive(Clone, Copy, Debug)]
+struct Grouping {
+    /// Which totals have the counts.
+    field: Field,
+    /// The value of the row `t`.
+    expression: &'static str,
+    /// What makes several rows of one that has several values.
+    join: &'static str,
+    period: Option<Period>,
+}
+
+impl Grouping {
+    fn by(field: Field, expression: &'static str) -> Self {
+        Self { field, expression, join: "", period: None }
+    }
+
+    fn each(field: Field, join: &'static str) -> Self {
+        Self { field, expression: "own.value", join, period: None }
+    }
+
+    fn time(field: Field, expression: &'static str, period: Period) -> Self {
+        Self { field, expression, join: "", period: Some(period) }
+    }
+}
+
+impl From<ThreadGroup> for Grouping {
+    fn from(group: ThreadGroup) -> Self {
+        match group {
+            ThreadGroup::State => Self::by(Field::All, "t.state"),
+            ThreadGroup::Author => Self::by(Field::Author, "t.author"),
+            ThreadGroup::Assignee => Self::each(Field::Assignee, " CROSS JOIN json_each(t.assignees) AS own"),
+            ThreadGroup::Reviewer => Self::each(Field::Reviewer, " CROSS JOIN json_each(t.reviewers) AS own"),
+            ThreadGroup::Label => Self::each(Field::Label, " CROSS JOIN json_each(t.labels) AS own"),
+            ThreadGroup::Milestone => Self::by(Field::Milestone, "CAST(t.milestone AS TEXT)"),
+            ThreadGroup::Created(period) => Self::time(Field::CreatedOn, "t.created_at", period),
+            ThreadGroup::Merged(period) => Self::time(Field::MergedOn, "t.merged_at", period),
+            ThreadGroup::Closed(period) => Self::time(Field::ClosedOn, "t.closed_at", period),
+        }
+    }
+}
+
+impl From<CommitGroup> for Grouping {
+    fn from(group: CommitGroup) -> Self {
+        match group {
+            CommitGroup::Author => Self::by(Field::Author, "t.author"),
+            CommitGroup::ChangeType => Self::by(Field::ChangeType, "t.change_type"),
+            CommitGroup::Committed(period) => Self::time(Field::CreatedOn, "t.committed_at", period),
+        }
+    }
+}
+
+impl Lists {
+    /// Groups the issues or merge requests of a query. Without a filter but projects and states, the counts are on record;
+    /// else up to [`MAX_GROUPED`] rows are read.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn group_threads(
+        &self,
+        query: &ThreadQuery,
+        by: ThreadGroup,
+        visibility: &Visibility,
+    ) -> Result<Groups, LedgerError> {
+        let reader = Reader(visibility);
+        let mut selection = query.selection();
+        selection.order = Order::Main;
+        let counts = self.read(|connection| count(connection, &selection, by.into(), reader))?;
+        Ok(counts.into_groups(Grouping::from(by).period))
+    }
+
+    /// Groups the commits of a query, in the same way.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn group_commits(
+        &self,
+        query: &CommitQuery,
+        by: CommitGroup,
+        visibility: &Visibility,
+    ) -> Result<Groups, LedgerError> {
+        let reader = Reader(visibility);
+        let counts = self.read(|connection| {
+            let mut counts = count(connection, &query.selection(connection, reader)?, by.into(), reader)?;
+            if by == CommitGroup::Author {
+                for (author, count) in std::mem::take(&mut counts.counts) {
+                    let person = people::person_of(connection, reader, &author)?.unwrap_or(author);
+                    *counts.counts.entry(person).or_default() += count;
+                }
+            }
+            Ok(counts)
+        })?;
+        Ok(counts.into_groups(Grouping::from(by).period))
+    }
+
+    /// What happened in projects, or in all, in each period of a time. Reads the record alone.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn activity(
+        &self,
+        projects: &[String],
+        period: Period,
+        time: TimeRange,
+        visibility: &Visibility,
+    ) -> Result<Vec<Activity>, LedgerError> {
+        let reader = Reader(visibility);
+        let day = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
+        let (from, to) = (time.from.map(day), time.to.map(day));
+        self.read(|connection| {
+            let mut periods: BTreeMap<Date, Activity> = BTreeMap::new();
+            for (list, field, place) in COUNTED {
+                let parts: &[&str] = if list == ListKind::Commit { &["commit"] } else { &[] };
+                for_each_total(connection, list, field, projects, parts, reader, |value, _, count| {
+                    let Ok(day) = value.parse::<Date>() else { return };
+                    if from.is_none_or(|from| day >= from) && to.is_none_or(|to| day < to) {
+                        let start = period.start(day);
+                        *place(periods.entry(start).or_insert_with(|| Activity::new(start))) += count;
+                    }
+                })?;
+            }
+            Ok(periods.into_values().collect())
+        })
+    }
+}
+
+/// How many rows have each value.
+struct Counts {
+    counts: BTreeMap<String, u64>,
+    is_complete: bool,
+}
+
+impl Counts {
+    fn into_groups(self, period: Option<Period>) -> Groups {
+        let mut groups: Vec<Group> = self.counts.into_iter().map(|(value, count)| Group { value, count }).collect();
+        if period.is_none() {
+            groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value)));
+        }
+        let is_complete = self.is_complete && groups.len() <= MAX_GROUPS;
+        if period.is_some() {
+            // The newest ones.
+            groups.drain(..groups.len().saturating_sub(MAX_GROUPS));
+        }
+        groups.truncate(MAX_GROUPS);
+        Groups { groups, is_complete }
+    }
+}
+
+fn count(
+    connection: &Connection,
+    selection: &Selection,
+    grouping: Grouping,
+    reader: Reader<'_>,
+) -> Result<Counts, LedgerError> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    if selection.has_no_filter() {
+        let (list, field) = (selection.list, grouping.field);
+        for_each_total(
+            connection,
+            list,
+            field,
+            &selection.projects,
+            &selection.parts,
+            reader,
+            |value, part, count| {
+                let value = if field == Field::All { part } else { value };
+                *counts.entry(in_period(value, grouping.period)).or_default() += count;
+            },
+        )?;
+        return Ok(Counts { counts, is_complete: true });
+    }
+    let mut rows = 0;
+    selection.for_each(connection, reader, MAX_GROUPED + 1, grouping.expression, grouping.join, |_, value| {
+        rows += 1;
+        let value = match value {
+            Some(Key::Text(text)) => text,
+            Some(Key::Number(ms)) => day_of(ms),
+            None => return,
+        };
+        *counts.entry(in_period(&value, grouping.period)).or_default() += 1;
+    })?;
+    Ok(Counts { counts, is_complete: rows <= MAX_GROUPED })
+}
+
+fn day_of(ms: i64) -> String {
+    let at = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    at.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+fn in_period(value: &str, period: Option<Period>) -> String {
+    match (period, value.parse::<Date>()) {
+        (Some(period), Ok(day)) => period.start(day).to_string(),
+        _ => value.to_owned(),
+    }
+}
+
+/// Shows value, part and count of the totals of a field that a reader may see.
+fn for_each_total(
+    connection: &Connection,
+    list: ListKind,
+    field: Field,
+    projects: &[String],
+    parts: &[&str],
+    reader: Reader<'_>,
+    mut show: impl FnMut(&str, &str, u64),
+) -> Result<(), LedgerError> {
+    let (of_project, of_all) = (
+        "SELECT project, value, part, count FROM list_totals
+         WHERE list = ?1 AND field = ?2 AND (?3 OR NOT confidential) AND project = ?4",
+        "SELECT project, value, part, count FROM list_totals
+         WHERE list = ?1 AND field = ?2 AND (?3 OR NOT confidential) AND ?4 IS NULL",
+    );
+    let named: BTreeSet<&String> = projects.iter().collect();
+    let named: Vec<Option<&String>> = if named.is_empty() { vec![None] } else { named.into_iter().map(Some).collect() };
+    for project in named {
+        let mut statement = connection.prepare_cached(if project.is_some() { of_project } else { of_all })?;
+        let mut rows = statement.query(params![list.as_str(), field.as_str(), reader.shows_confidential(), project])?;
+        while let Some(row) = rows.next()? {
+            let part = text(row, 2)?;
+            if reader.shows_project(text(row, 0)?) && (parts.is_empty() || parts.contains(&part)) {
+                show(text(row, 1)?, part, row.get::<_, i64>(3)?.unsigned_abs());
+            }
+        }
+    }
+    Ok(())
+}

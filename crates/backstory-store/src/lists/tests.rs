@@ -1,0 +1,620 @@
+//! The lists against their laws: rows follow from the items alone, and pages and totals are what reading every row gives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backstory_model::{
+    code::{CodeAnalysis, Content, Entity, EntityKind, FileAnalysis, Language, Lines, TestRole},
+    commit::{Branch, ChangeStatus, Commit, FileChange, ObjectKind, RepoPath, Sha, Signature, Tag},
+    entity::{
+        Discussion, Issue, Item, ItemKind, MergeRequest, Note, NoteKind, Person, Position, State, SystemEvent, Thread,
+    },
+    id::{NodeId, ThreadId, ThreadKind},
+    reference::Forge,
+    repository::{
+        CommitIdentity, CommitRecord, HeadFile, Importance, IndexedBranch, Merge, Record, Repository, RepositoryRecord,
+        code_key,
+    },
+    visibility::Visibility,
+};
+use jiff::Timestamp;
+
+use super::*;
+use crate::ledger::Ledger;
+
+const PROJECTS: [&str; 2] = ["acme/shop", "acme/web"];
+const PEOPLE: [&str; 5] = ["alice", "bob", "carol", "Dave", "eve"];
+const LABELS: [&str; 4] = ["bug", "Feature", "docs", "good first issue"];
+
+/// A sequence of numbers that is the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+
+    fn some(&mut self, of: &[&str], most: usize) -> Vec<String> {
+        (0..self.below(most + 1)).map(|_| self.pick(of).to_owned()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    fn is_one_in(&mut self, chances: usize) -> bool {
+        self.below(chances) == 0
+    }
+
+    /// A time that others may have too.
+    fn time(&mut self) -> Timestamp {
+        Timestamp::from_second(1_700_000_000 + self.below(60) as i64 * 86_400).unwrap()
+    }
+}
+
+fn sha(number: usize) -> Sha {
+    format!("{number:040x}").parse().unwrap()
+}
+
+fn change(project: &str, kind: ItemKind, key: &str, item: Item) -> Change {
+    Change { project: project.to_owned(), kind, key: key.to_owned(), confidential: false, item: Some(item) }
+}
+
+fn thread(random: &mut Random, state: State) -> Thread {
+    Thread {
+        forge: Forge::GitLab,
+        title: format!("title {}", random.below(100)),
+        description: String::new(),
+        state,
+        author: (!random.is_one_in(8)).then(|| random.pick(&PEOPLE).to_owned()),
+        labels: random.some(&LABELS, 3),
+        milestone: random.is_one_in(2).then(|| 1 + random.below(3) as u64),
+        assignees: random.some(&PEOPLE, 2),
+        created_at: random.time(),
+        updated_at: random.time(),
+        closed_at: (state == State::Closed).then(|| random.time()),
+        closed_by: None,
+        web_url: "https://forge.example/1".to_owned(),
+        notes_count: 0,
+        confidential: false,
+    }
+}
+
+fn issue(random: &mut Random) -> Change {
+    let id = ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64);
+    let state = if random.is_one_in(2) { State::Opened } else { State::Closed };
+    let closers = (0..random.below(2)).map(|_| merge_request_id(random)).collect();
+    let item = Issue {
+        id: id.clone(),
+        thread: thread(random, state),
+        related: vec![],
+        closed_by_requests: closers,
+        links: vec![],
+    };
+    let confidential = random.is_one_in(4);
+    Change { confidential, ..change(&id.project, ItemKind::Issue, &id.short(), Item::Issue(item)) }
+}
+
+fn merge_request_id(random: &mut Random) -> ThreadId {
+    ThreadId::merge_request(random.pick(&PROJECTS), 1 + random.below(8) as u64)
+}
+
+fn merge_request(random: &mut Random) -> Change {
+    let id = merge_request_id(random);
+    let state = [State::Opened, State::Closed, State::Merged][random.below(3)];
+    let closes = (0..random.below(3)).map(|_| ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64));
+    let item = MergeRequest {
+        id: id.clone(),
+        closes: closes.collect(),
+        thread: thread(random, state),
+        source_branch: "topic".to_owned(),
+        target_branch: "main".to_owned(),
+        draft: random.is_one_in(4),
+        reviewers: random.some(&PEOPLE, 2),
+        approved_by: random.some(&PEOPLE, 1),
+        merged_at: (state == State::Merged).then(|| random.time()),
+        merged_by: None,
+        head_sha: None,
+        merge_commit_sha: Some(sha(1 + random.below(10)).to_string()),
+        squash_commit_sha: None,
+    };
+    change(&id.project, ItemKind::MergeRequest, &id.short(), Item::MergeRequest(item))
+}
+
+fn discussion(random: &mut Random) -> Change {
+    let thread = if random.is_one_in(2) {
+        merge_request_id(random)
+    } else {
+        ThreadId::issue(random.pick(&PROJECTS), 1 + random.below(12) as u64)
+    };
+    let resolvable = thread.kind == ThreadKind::MergeRequest && random.is_one_in(2);
+    let resolved = random.is_one_in(2);
+    let note = |random: &mut Random, number: u64| Note {
+        id: number,
+        kind: NoteKind::Discussion,
+        author: Some(random.pick(&PEOPLE).to_owned()),
+        body: String::new(),
+        created_at: random.time(),
+        updated_at: random.time(),
+        resolvable,
+        resolved,
+        resolved_by: None,
+        resolved_at: None,
+        position: resolvable.then(|| Position {
+            old_path: "src/a.rs".to_owned(),
+            new_path: "src/a.rs".to_owned(),
+            old_lines: None,
+            new_lines: Some((3, 4)),
+            base_sha: None,
+            head_sha: None,
+        }),
+    };
+    let notes: Vec<Note> = (0..random.below(4) as u64).map(|number| note(random, number)).collect();
+    let events = match random.below(3) {
+        0 => vec![SystemEvent::ClosedBy(merge_request_id(random).into())],
+        1 => vec![SystemEvent::ClosedBy(NodeId::commit(&thread.project, &sha(1).to_string()))],
+        _ => vec![],
+    };
+    let id = format!("{:x}", random.below(6));
+    let key = format!("{}~{id}", thread.short());
+    let confidential = random.is_one_in(4);
+    let discussion = Discussion {
+        id,
+        thread: thread.clone(),
+        forge: Forge::GitLab,
+        individual: false,
+        notes,
+        events,
+        web_url: String::new(),
+        confidential,
+    };
+    Change { confidential, ..change(&thread.project, ItemKind::Discussion, &key, Item::Discussion(discussion)) }
+}
+
+fn record(project: &str, record: Record) -> Item {
+    let repository = Repository {
+        address: "/srv/shop.git".to_owned(),
+        forge: Forge::GitLab,
+        forge_url: "https://forge.example".to_owned(),
+        default_branch: None,
+        shallow: false,
+    };
+    Item::Repository(RepositoryRecord { project: project.to_owned(), repository: repository.into(), record })
+}
+
+fn commit(random: &mut Random) -> Change {
+    let project = random.pick(&PROJECTS);
+    let sha = sha(1 + random.below(10));
+    let message = match random.below(4) {
+        0 => format!("Fix a bug\n\nCloses #{}", 1 + random.below(12)),
+        1 => format!("Add a feature\n\nSee merge request {project}!{}", 1 + random.below(8)),
+        _ => "Change something".to_owned(),
+    };
+    let signature = |random: &mut Random| {
+        let person = random.pick(&PEOPLE).to_lowercase();
+        Signature { email: format!("{person}@example.com"), name: person, at: random.time(), offset_minutes: 0 }
+    };
+    let paths = random.some(&["src/a.rs", "src/net/b.rs", "docs/c.md", "README.md"], 3);
+    let changes = paths.iter().map(|path| FileChange {
+        path: RepoPath::from_printed(path.as_str()),
+        old_path: None,
+        status: ChangeStatus::Modified,
+        similarity: None,
+        old: None,
+        new: None,
+        lines: None,
+    });
+    let commit = Commit {
+        sha,
+        tree: Sha::ZERO,
+        parents: vec![],
+        author: signature(random),
+        committer: signature(random),
+        message,
+        changes: changes.collect(),
+        identifiers: vec![],
+        secrets: Default::default(),
+        incomplete: None,
+    };
+    let rewritten = random.is_one_in(6);
+    let commit = CommitRecord { commit, entities: vec![], named: BTreeMap::new(), rewritten, corrected_at: None };
+    change(project, ItemKind::Commit, &sha.to_string(), record(project, Record::Commit(Box::new(commit))))
+}
+
+fn merge(random: &mut Random) -> Change {
+    let project = random.pick(&PROJECTS);
+    let (merge, first) = (1 + random.below(4), 4 + random.below(4));
+    let introduced = (first..first + 3).filter(|number| *number != merge).map(sha).collect();
+    let item = record(project, Record::Merge(Merge { sha: sha(merge), brought: introduced }));
+    change(project, ItemKind::Merge, &sha(merge).to_string(), item)
+}
+
+fn file(random: &mut Random) -> Change {
+    let project = random.pick(&PROJECTS);
+    let path = random.pick(&["src/a.rs", "src/net/b.rs", "docs/adr/1.md", "odd#name.rs"]);
+    let names: &[&str] = if path.ends_with(".rs") { &["open", "Store", "Store::open"] } else { &[] };
+    let entity = |name: &&str| Entity {
+        kind: if name.starts_with("Store") { EntityKind::Struct } else { EntityKind::Function },
+        name: name.rsplit(':').next().unwrap().to_owned(),
+        qualified_name: (*name).to_owned(),
+        lines: Lines::new(1, 9),
+        name_line: 1,
+        signature: String::new(),
+        doc: None,
+        parent: None,
+        test: TestRole::None,
+        body_hash: 0,
+        body_size: 0,
+    };
+    let code = CodeAnalysis {
+        language: Language::Rust,
+        doc: None,
+        entities: names.iter().filter(|_| !random.is_one_in(3)).map(entity).collect(),
+        calls: vec![],
+        imports: vec![],
+        heritage: vec![],
+        explanations: vec![],
+        syntax_errors: false,
+        truncated: false,
+    };
+    let file = HeadFile {
+        path: RepoPath::from_printed(path),
+        blob: Sha::ZERO,
+        bytes: random.below(1000) as u64,
+        changed_at: random.time(),
+        left_out: None,
+        analysis: Some(FileAnalysis { line_count: 9, content: Content::Code(code) }),
+    };
+    change(project, ItemKind::File, path, record(project, Record::File(Box::new(file))))
+}
+
+fn reference(random: &mut Random) -> Change {
+    let (project, name) = (random.pick(&PROJECTS), random.pick(&["main", "v1", "v2"]));
+    if name == "main" {
+        let branch = Branch { name: RepoPath::from_printed(name), tip: sha(random.below(10)) };
+        let item = record(project, Record::Branch(IndexedBranch { branch, default: true }));
+        return change(project, ItemKind::Branch, name, item);
+    }
+    let name_of_tag = RepoPath::from_printed(name);
+    let tag = Tag { name: name_of_tag, target: sha(random.below(10)), kind: ObjectKind::Commit, annotation: None };
+    change(project, ItemKind::Tag, name, record(project, Record::Tag(tag)))
+}
+
+fn importance(random: &mut Random) -> Change {
+    let project = random.pick(&PROJECTS);
+    let code =
+        [("src/a.rs", None), ("src/net/b.rs", None), ("odd#name.rs", None), ("odd#name.rs", Some("Store::open"))];
+    let ranks = code.map(|(path, name)| (code_key(path, name), random.below(9) as u64));
+    let item = record(project, Record::Importance(Importance { ranks: ranks.into() }));
+    change(project, ItemKind::Importance, "code", item)
+}
+
+fn person(random: &mut Random) -> Change {
+    let (project, number) = (random.pick(&PROJECTS), random.below(PEOPLE.len()));
+    if random.is_one_in(2) {
+        let key = format!("{}@example.com", PEOPLE[number].to_lowercase());
+        let same_as = random.is_one_in(2).then(|| PEOPLE[number].to_owned());
+        let identity =
+            CommitIdentity { key: key.clone(), names: vec![PEOPLE[number].to_owned()], same_as, because: None };
+        return change(project, ItemKind::Identity, &key, Item::Identity(identity));
+    }
+    let person =
+        Person { username: PEOPLE[number].to_owned(), forge_id: number as u64, name: "A B".to_owned(), web_url: None };
+    let confidential = random.is_one_in(4);
+    Change { confidential, ..change(project, ItemKind::Person, &number.to_string(), Item::Person(person)) }
+}
+
+/// Changes as a ledger has them over time: items come, change and go.
+fn changes(random: &mut Random, count: usize) -> Vec<Change> {
+    let make: [fn(&mut Random) -> Change; 10] =
+        [issue, merge_request, discussion, discussion, commit, merge, file, importance, person, reference];
+    let mut changes: Vec<Change> = Vec::new();
+    for _ in 0..count {
+        let mut next = make[random.below(make.len())](random);
+        if random.is_one_in(6) {
+            next.item = None;
+        }
+        changes.push(next);
+    }
+    changes
+}
+
+/// The items that there are after some changes.
+fn items_after(changes: &[Change]) -> Vec<Change> {
+    let mut items = BTreeMap::new();
+    for change in changes {
+        items.insert((change.project.clone(), change.kind, change.key.clone()), change.clone());
+    }
+    items.into_values().filter(|change| change.item.is_some()).collect()
+}
+
+struct Fixture {
+    lists: Lists,
+    _directory: tempfile::TempDir,
+}
+
+fn empty() -> Fixture {
+    let directory = tempfile::tempdir().unwrap();
+    let lists = Ledger::open(&directory.path().join("ledger.sqlite")).unwrap().lists();
+    Fixture { lists, _directory: directory }
+}
+
+fn loaded(items: &[Change]) -> Fixture {
+    let fixture = empty();
+    let mut load = fixture.lists.load().unwrap();
+    items.chunks(7).for_each(|batch| load.add(batch).unwrap());
+    load.commit(items.len() as u64).unwrap();
+    fixture
+}
+
+#[test]
+fn rows_follow_from_the_items_alone() {
+    for seed in 0..30 {
+        let mut random = Random(seed);
+        let changes = changes(&mut random, 250);
+        let items = items_after(&changes);
+
+        let incremental = empty();
+        let mut rest = changes.as_slice();
+        while !rest.is_empty() {
+            let (batch, later) = rest.split_at(1 + random.below(rest.len().min(40)));
+            incremental.lists.apply(batch, 1).unwrap();
+            incremental.lists.apply(batch, 2).unwrap();
+            rest = later;
+        }
+        let backwards = empty();
+        items.rchunks(11).for_each(|batch| backwards.lists.apply(batch, 1).unwrap());
+        let whole = loaded(&items);
+
+        let expected = whole.lists.digests(&Visibility::everything()).unwrap();
+        assert!(expected.iter().all(|table| table.rows > 0 || table.table == "list_ranks"), "{expected:?}");
+        assert_eq!(incremental.lists.digests(&Visibility::everything()).unwrap(), expected, "seed {seed}");
+        assert_eq!(backwards.lists.digests(&Visibility::everything()).unwrap(), expected, "seed {seed}");
+        assert_eq!(whole.lists.applied_seq().unwrap(), items.len() as u64);
+
+        let mut compared = incremental.lists.load().unwrap();
+        compared.add(&items).unwrap();
+        assert_eq!(compared.into_digests().unwrap(), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn deleting_every_item_leaves_no_row() {
+    let mut random = Random(7);
+    let changes = changes(&mut random, 400);
+    let fixture = loaded(&items_after(&changes));
+    let gone: Vec<Change> = changes.iter().map(|change| Change { item: None, ..change.clone() }).collect();
+    fixture.lists.apply(&gone, 1).unwrap();
+    for table in fixture.lists.digests(&Visibility::everything()).unwrap() {
+        assert_eq!(table.rows, 0, "{}", table.table);
+    }
+}
+
+#[test]
+fn readers_of_public_items_see_lists_in_which_nothing_confidential_ever_was() {
+    for seed in 100..120 {
+        let items = items_after(&changes(&mut Random(seed), 250));
+        let public: Vec<Change> = items.iter().filter(|change| !change.confidential).cloned().collect();
+        let seen = loaded(&items).lists.digests(&Visibility::public()).unwrap();
+        assert_eq!(seen, loaded(&public).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
+    }
+}
+
+#[test]
+fn readers_of_a_project_see_lists_in_which_no_other_ever_was() {
+    for seed in 200..220 {
+        let items = items_after(&changes(&mut Random(seed), 250));
+        let own: Vec<Change> = items.iter().filter(|change| change.project == PROJECTS[0]).cloned().collect();
+        let reader = Visibility::of_projects([PROJECTS[0]]).with_confidential();
+        let seen = loaded(&items).lists.digests(&reader).unwrap();
+        assert_eq!(seen, loaded(&own).lists.digests(&Visibility::everything()).unwrap(), "seed {seed}");
+    }
+}
+
+/// Every row of a query, read in pages of a size.
+fn all_pages(lists: &Lists, query: &ThreadQuery, size: usize, visibility: &Visibility) -> (Vec<ThreadRow>, Total) {
+    let mut request = PageRequest { first: size, after: None, with_total: true };
+    let (mut rows, mut total) = (Vec::new(), Total::default());
+    loop {
+        let page = lists.threads(query, &request, visibility).unwrap();
+        assert!(page.rows.len() == size || page.next.is_none());
+        total = page.total.unwrap_or(total);
+        rows.extend(page.rows);
+        let Some(next) = page.next else { return (rows, total) };
+        request = PageRequest { first: size, after: Some(next), with_total: false };
+    }
+}
+
+fn is_named(own: &[String], wanted: &[String]) -> bool {
+    wanted.is_empty() || own.iter().any(|own| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(own)))
+}
+
+fn is_in(at: Option<Timestamp>, range: TimeRange) -> bool {
+    let is_free = range == TimeRange::default();
+    is_free || at.is_some_and(|at| range.from.is_none_or(|from| at >= from) && range.to.is_none_or(|to| at < to))
+}
+
+fn is_selected(row: &ThreadRow, filter: &ThreadFilter) -> bool {
+    let author: Vec<String> = row.author.iter().cloned().collect();
+    (filter.projects.is_empty() || filter.projects.contains(&row.id.project))
+        && (filter.states.is_empty() || filter.states.contains(&row.state))
+        && is_named(&author, &filter.authors)
+        && is_named(&row.assignees, &filter.assignees)
+        && is_named(&row.reviewers, &filter.reviewers)
+        && is_named(&row.participants, &filter.participants)
+        && is_named(&row.labels, &filter.any_label)
+        && filter.all_labels.iter().all(|label| is_named(&row.labels, std::slice::from_ref(label)))
+        && (filter.no_label.is_empty() || !is_named(&row.labels, &filter.no_label))
+        && (filter.milestones.is_empty() || row.milestone.is_some_and(|iid| filter.milestones.contains(&iid)))
+        && is_in(Some(row.created_at), filter.created)
+        && is_in(Some(row.updated_at), filter.updated)
+        && is_in(row.merged_at, filter.merged)
+        && is_in(row.closed_at, filter.closed)
+        && filter.draft.is_none_or(|draft| draft == row.draft)
+        && filter.unresolved.is_none_or(|unresolved| unresolved == (row.unresolved > 0))
+        && filter.linked.is_none_or(|linked| linked == row.linked)
+}
+
+fn order(row: &ThreadRow, order: ThreadOrder) -> Option<i64> {
+    let ms = |at: Timestamp| at.as_millisecond();
+    match order {
+        ThreadOrder::Updated => Some(ms(row.updated_at)),
+        ThreadOrder::Created => Some(ms(row.created_at)),
+        ThreadOrder::Merged => row.merged_at.map(ms),
+        ThreadOrder::Closed => row.closed_at.map(ms),
+        ThreadOrder::Number => Some(to_i64(row.id.iid)),
+        ThreadOrder::Notes => Some(to_i64(row.notes)),
+    }
+}
+
+fn random_query(random: &mut Random) -> ThreadQuery {
+    let mut filter = ThreadFilter::default();
+    for _ in 0..random.below(4) {
+        let name = || vec!["ALICE".to_owned(), "dave".to_owned()];
+        let range = TimeRange {
+            from: random.is_one_in(2).then(|| random.time()),
+            to: random.is_one_in(2).then(|| random.time()),
+        };
+        match random.below(17) {
+            0 => filter.projects = random.some(&PROJECTS, 1),
+            1 => filter.states = vec![State::Opened, State::Merged],
+            2 => filter.authors = name(),
+            3 => filter.assignees = name(),
+            4 => filter.reviewers = random.some(&PEOPLE, 1),
+            5 => filter.participants = random.some(&PEOPLE, 2),
+            6 => filter.milestones = vec![1 + random.below(4) as u64],
+            7 => filter.any_label = random.some(&["BUG", "feature", "none"], 2),
+            8 => filter.all_labels = random.some(&LABELS, 2),
+            9 => filter.no_label = random.some(&LABELS, 2),
+            10 => filter.created = range,
+            11 => filter.updated = range,
+            12 => filter.merged = range,
+            13 => filter.closed = range,
+            14 => filter.draft = Some(random.is_one_in(2)),
+            15 => filter.unresolved = Some(random.is_one_in(2)),
+            _ => filter.linked = Some(random.is_one_in(2)),
+        }
+    }
+    ThreadQuery {
+        kind: if random.is_one_in(3) { ThreadKind::Issue } else { ThreadKind::MergeRequest },
+        filter,
+        order: [
+            ThreadOrder::Updated,
+            ThreadOrder::Created,
+            ThreadOrder::Merged,
+            ThreadOrder::Closed,
+            ThreadOrder::Number,
+            ThreadOrder::Notes,
+        ][random.below(6)],
+        direction: if random.is_one_in(2) { Direction::Ascending } else { Direction::Descending },
+    }
+}
+
+#[test]
+fn pages_and_totals_are_those_of_reading_every_row() {
+    let items = items_after(&changes(&mut Random(3), 600));
+    let lists = loaded(&items).lists;
+    let mut random = Random(11);
+    for number in 0..2000 {
+        let query = random_query(&mut random);
+        let visibility = if random.is_one_in(2) { Visibility::everything() } else { Visibility::public() };
+        let every_row = ThreadQuery {
+            kind: query.kind,
+            filter: ThreadFilter::default(),
+            order: ThreadOrder::default(),
+            direction: Direction::default(),
+        };
+        let (rows, _) = all_pages(&lists, &every_row, 50, &visibility);
+        let mut expected: Vec<ThreadRow> = rows.into_iter().filter(|row| is_selected(row, &query.filter)).collect();
+        expected.retain(|row| order(row, query.order).is_some());
+        expected.sort_by_key(|row| (order(row, query.order), row.id.project.clone(), row.id.iid));
+        if query.direction == Direction::Descending {
+            expected.reverse();
+        }
+        let (found, total) = all_pages(&lists, &query, 1 + random.below(5), &visibility);
+        assert_eq!(found, expected, "{number}: {query:?}");
+        assert_eq!(total, Total { count: expected.len() as u64, at_least: false }, "{number}: {query:?}");
+
+        let groups = lists.group_threads(&query, ThreadGroup::Label, &visibility).unwrap();
+        let mut labels: BTreeMap<String, u64> = BTreeMap::new();
+        let (grouped, _) = all_pages(&lists, &ThreadQuery { order: ThreadOrder::Updated, ..query }, 50, &visibility);
+        for label in grouped.iter().flat_map(|row| &row.labels) {
+            *labels.entry(label.clone()).or_default() += 1;
+        }
+        let found: BTreeMap<String, u64> = groups.groups.into_iter().map(|group| (group.value, group.count)).collect();
+        assert_eq!(found, labels, "{number}");
+    }
+}
+
+#[test]
+fn commits_belong_to_the_request_that_introduced_them_and_are_found_by_directory_and_person() {
+    let items = items_after(&changes(&mut Random(5), 600));
+    let lists = loaded(&items).lists;
+    let all = PageRequest { first: 100, after: None, with_total: true };
+    let page = lists.commits(&CommitQuery::default(), &all, &Visibility::public()).unwrap();
+    assert_eq!(page.total.unwrap().count, page.rows.len() as u64);
+    assert!(page.rows.iter().any(|commit| commit.merge_request.is_some()));
+    let is_in_src = |commit: &&CommitRow| commit.paths.iter().any(|path| path.starts_with("src/"));
+    let expected: Vec<CommitRow> = page.rows.iter().filter(is_in_src).cloned().collect();
+    let in_src = CommitQuery { paths: vec!["src".to_owned()], ..CommitQuery::default() };
+    let found = lists.commits(&in_src, &all, &Visibility::public()).unwrap();
+    assert_eq!(found.rows, expected);
+    assert_eq!(found.total.unwrap().count, expected.len() as u64);
+
+    let people = lists
+        .people(&PersonQuery { first: 10, with_total: true, ..PersonQuery::default() }, &Visibility::everything())
+        .unwrap();
+    assert_eq!(people.total.unwrap().count, people.rows.len() as u64);
+    for person in people.rows {
+        let authors = vec![person.person.to_uppercase()];
+        let by = CommitQuery { authors, kinds: vec![CommitKind::Commit], ..CommitQuery::default() };
+        let commits = lists.commits(&by, &all, &Visibility::public()).unwrap();
+        assert_eq!(commits.rows.len() as u64, person.commits, "{}", person.person);
+    }
+}
+
+#[test]
+fn files_are_ranked_and_activity_counts_days() {
+    let mut random = Random(9);
+    let mut changes = changes(&mut random, 600);
+    for _ in 0..40 {
+        changes.extend([file(&mut random), importance(&mut random)]);
+    }
+    let lists = loaded(&items_after(&changes)).lists;
+    let all = PageRequest { first: 100, after: None, with_total: true };
+    let files = lists.files(&FileQuery::default(), &all, &Visibility::public()).unwrap().rows;
+    assert!(files.is_sorted_by(|a, b| a.importance >= b.importance) && files[0].importance > 0);
+    let entities = EntityQuery { names: vec!["OPEN".to_owned()], ..EntityQuery::default() };
+    let entities = lists.entities(&entities, &all, &Visibility::public()).unwrap();
+    assert!(!entities.rows.is_empty() && entities.rows.iter().all(|entity| entity.short_name == "open"));
+    assert!(entities.rows.iter().any(|entity| entity.importance > 0));
+    let decisions = FileQuery { paths: vec!["docs".to_owned()], order: FileOrder::Path, ..FileQuery::default() };
+    let decisions = lists.files(&decisions, &all, &Visibility::public()).unwrap();
+    assert!(decisions.rows.iter().all(|file| file.path == "docs/adr/1.md") && !decisions.rows.is_empty());
+
+    for period in [Period::Day, Period::Week, Period::Month, Period::Year] {
+        let activity = lists.activity(&[], period, TimeRange::default(), &Visibility::everything()).unwrap();
+        let sum = |count: fn(&Activity) -> u64| activity.iter().map(count).sum::<u64>();
+        assert_eq!(sum(|of| of.issues_opened), lists.count(ListKind::Issue, &[], &Visibility::everything()).unwrap());
+        assert_eq!(
+            sum(|of| of.discussions),
+            lists.count(ListKind::Discussion, &[], &Visibility::everything()).unwrap()
+        );
+        assert!(activity.is_sorted_by_key(|of| of.start));
+    }
+}
+
+#[test]
+fn a_load_that_is_dropped_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(&directory.path().join("ledger.sqlite")).unwrap();
+    let files = || std::fs::read_dir(directory.path()).unwrap().count();
+    let before = files();
+    let mut load = ledger.lists().load().unwrap();
+    load.add(&items_after(&changes(&mut Random(1), 50))).unwrap();
+    assert!(files() > before);
+    drop(load);
+    assert_eq!(files(), before);
+    assert_eq!(ledger.lists().applied_seq().unwrap(), 0);
+    assert!(ledger.lists().digests(&Visibility::everything()).unwrap().iter().all(|table| table.rows == 0));
+}
