@@ -198,7 +198,7 @@ const TEXTS: [(&str, &str); 28] = [
     ("list_ranks", "project, code"),
     ("list_refs", "project, name"),
     ("list_people", "key, person, same_as, names"),
-    ("list_closes", "project, key, closer_project, closer, closed_project, closed"),
+    ("list_closes", "project, key, closer, closed"),
     ("list_merges", "project, via"),
     ("list_values", "project, value, main_order, key"),
     ("list_totals", "project, value"),
@@ -310,5 +310,28 @@ mod tests {
         assert!(ledger.compact().unwrap_err().to_string().contains("somebody else reads it"));
         reader.execute_batch("COMMIT").unwrap();
         ledger.compact().unwrap();
+    }
+
+    #[test]
+    fn every_table_is_searched_or_has_nothing_that_people_wrote() {
+        const WITHOUT_TEXTS: [&str; 9] = [
+            "audit",
+            "forgotten",
+            "hash_key",
+            "lineage_heads",
+            "list_state",
+            "model_days",
+            "parsers",
+            "retired",
+            "sqlite_sequence",
+        ];
+        let ledger = Ledger::in_memory().unwrap();
+        ledger.for_each_text(|_, _| true).unwrap();
+        let connection = ledger.lock();
+        let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+        let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let searched = |table: &str| TEXTS.iter().any(|(name, _)| *name == table) || WITHOUT_TEXTS.contains(&table);
+        let forgotten: Vec<&String> = tables.iter().filter(|table| !searched(table)).collect();
+        assert!(forgotten.is_empty(), "{forgotten:?}");
     }
 }
