@@ -6,7 +6,6 @@ mod check;
 mod commit;
 mod cursors;
 mod erase;
-mod error;
 mod failures;
 mod forgotten;
 mod items;
@@ -34,9 +33,9 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+pub use crate::ledger_error::LedgerError;
 pub use chats::{Chat, Message, NewMessage, Role};
 pub use erase::{Erased, REMOVED_ANSWER_TEXT};
-pub use error::LedgerError;
 pub use failures::{Source, SyncFailure};
 pub use forgotten::{AuditAction, AuditEntry, ForgottenKind, Subject};
 pub use jobs::{Delivery, Job, JobKind, JobStatus, NewJob, Outcome};

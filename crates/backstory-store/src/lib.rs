@@ -7,5 +7,6 @@ pub mod guard;
 pub mod index;
 pub mod lack;
 pub mod ledger;
+mod ledger_error;
 pub mod lists;
 pub mod scan;

@@ -45,6 +45,7 @@ macro_rules! any_is_within {
 }
 
 mod apply;
+mod batch;
 mod code;
 mod columns;
 mod commits;
@@ -82,7 +83,7 @@ pub use refs::{RefKind, RefQuery, RefRow};
 pub use select::{Cursor, Direction, MAX_COUNTED, MAX_PAGE, Page, PageRequest, TimeRange, Total};
 pub use threads::{ThreadFilter, ThreadOrder, ThreadQuery, ThreadRow};
 
-use crate::{graph::Change, ledger::LedgerError};
+use crate::{graph::Change, ledger_error::LedgerError};
 use columns::to_i64;
 use select::{Reader, Selection};
 
@@ -118,7 +119,7 @@ impl Lists {
     pub fn apply(&self, changes: &[Change], seq: u64) -> Result<(), LedgerError> {
         let mut connection = self.connection.lock();
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut batch = apply::Batch::new(&tx);
+        let mut batch = batch::Batch::new(&tx);
         for change in changes {
             batch.apply(change)?;
         }

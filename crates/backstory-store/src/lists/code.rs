@@ -18,7 +18,7 @@ use super::{
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     select::{Direction, Facet, Flag, Order, Selection},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Requests files at the indexed heads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

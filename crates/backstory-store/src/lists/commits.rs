@@ -18,7 +18,7 @@ use super::{
     people,
     select::{Direction, Facet, Order, Place, Reader, Selection, TimeRange},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Deepest nesting of merges that is followed to the merge request that introduced a commit.
 pub(super) const MAX_MERGES: usize = 4;

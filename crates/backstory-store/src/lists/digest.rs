@@ -6,7 +6,7 @@ use backstory_model::{digest::SetDigest, visibility::Visibility};
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
 use super::{Lists, columns::text, schema::TABLES, select::Reader};
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// The digest of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

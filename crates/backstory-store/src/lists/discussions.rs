@@ -16,7 +16,7 @@ use super::{
     entry::{Entry, EntryId, Field, Key, ListKind, path_and_directories},
     select::{Direction, Facet, Order, Place, Selection, TimeRange},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Requests discussions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use rusqlite::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// A list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

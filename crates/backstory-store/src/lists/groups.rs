@@ -20,7 +20,7 @@ use super::{
     select::{Order, Reader, Selection, TimeRange},
     threads::ThreadQuery,
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Up to how many rows are grouped if the counts are not on record.
 pub const MAX_GROUPED: u64 = 100_000;

@@ -11,8 +11,8 @@ use backstory_model::{
 };
 use rusqlite::{Row, params};
 
-use super::{apply::Batch, commits, threads};
-use crate::{graph::Change, ledger::LedgerError};
+use super::{batch::Batch, commits, threads};
+use crate::{graph::Change, ledger_error::LedgerError};
 
 /// What closes what within a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

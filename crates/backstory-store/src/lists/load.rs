@@ -10,11 +10,11 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
     Lists,
-    apply::{Batch, write_all_entries},
+    batch::{Batch, write_all_entries},
     digest::{TableDigest, digest_tables},
     schema::{CREATE_TABLES, OTHER_ORDER_INDEX, TABLES},
 };
-use crate::{graph::Change, ledger::LedgerError};
+use crate::{graph::Change, ledger_error::LedgerError};
 
 /// What the name of the file adds to that of the ledger.
 const SUFFIX: &str = "-lists";

@@ -15,7 +15,7 @@ use super::{
     entry::{Field, ListKind},
     select::{MAX_COUNTED, MAX_PAGE, Reader, Total},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// People that are read at once.
 const BATCH: i64 = 200;

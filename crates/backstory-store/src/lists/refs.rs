@@ -12,7 +12,7 @@ use super::{
     entry::{Entry, EntryId, Key, ListKind},
     select::{Direction, Selection},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Requests branches or tags, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Version of the tables and of how items become rows.
 const VERSION: i64 = 1;

@@ -19,7 +19,7 @@ use super::{
     columns::to_i64,
     entry::{Field, Key, ListKind},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Most rows of a page.
 pub const MAX_PAGE: usize = 1000;

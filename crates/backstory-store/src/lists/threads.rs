@@ -15,7 +15,7 @@ use super::{
     entry::{Entry, EntryId, Field, Key, ListKind},
     select::{Condition, Direction, Facet, Flag, Order, Place, Selection, TimeRange},
 };
-use crate::ledger::LedgerError;
+use crate::ledger_error::LedgerError;
 
 /// Requests issues or merge requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

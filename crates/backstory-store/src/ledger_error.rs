@@ -1,4 +1,4 @@
-//! Errors of the ledger.
+//! Errors of the ledger and of the lists that its database has.
 
 use std::path::PathBuf;
 
