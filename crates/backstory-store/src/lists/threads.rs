@@ -320,7 +320,8 @@ pub(super) fn derive(connection: &Connection, id: &EntryId) -> Result<(), Ledger
                             SELECT 1 FROM list_threads AS own WHERE own.project = ?1 AND own.kind = 'merge_request'
                             AND own.iid = CAST(substr(c.closer, 2) AS INTEGER) AND own.confidential <= t.confidential))
                         AND EXISTS (
-                            SELECT 1 FROM list_threads AS own WHERE own.project = ?1 AND own.kind = 'issue'
+                            SELECT 1 FROM list_threads AS own WHERE own.project = ?1
+                            AND own.kind = CASE substr(c.closed, 1, 1) WHEN '#' THEN 'issue' ELSE 'merge_request' END
                             AND own.iid = CAST(substr(c.closed, 2) AS INTEGER) AND own.confidential <= t.confidential))
              WHERE t.project = ?1 AND t.kind = ?2 AND t.iid = ?3",
         )?
