@@ -259,6 +259,8 @@ async fn a_token_is_needed_where_one_is_configured() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_takes_too_long_is_cut_off() {
+    /// A fast machine may have an answer before the time is looked at, but not again and again.
+    const TRIES: usize = 100;
     let data = tempfile::tempdir().unwrap();
     let engine = Engine::open(data.path(), settings()).await.unwrap();
     let limits = Limits { time: Duration::ZERO, ..Limits::default() };
@@ -269,15 +271,25 @@ async fn an_answer_that_takes_too_long_is_cut_off() {
     let (tokens, origins, proxy) = (vec![token], Vec::new(), Proxy::default());
     let access = Access { tokens, own, webhooks: false, origins, requests_per_minute: 0, proxy };
     tokio::spawn(async move { serve(engine, listener, access, limits, std::future::pending()).await.unwrap() });
-    expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"]
-        .assert_eq(&refusal(&api.request("stats", Some(TOKEN), &json!({})).await));
-    // One field may be answered before the time is looked at, not all of them.
-    let fields: String = (0..10).map(|number| format!("field{number}: stats {{ issues }} ")).collect();
-    let query = json!({ "query": format!("{{ {fields} }}") });
-    let request = api.http.post(api.url.clone() + "/graphql").bearer_auth(TOKEN).json(&query);
-    let response = request.send().await.unwrap();
-    expect!["504 TIMEOUT: the operation took longer than 0 s; ask for less at once"]
-        .assert_eq(&refusal(&(response.status().as_u16(), response.json().await.unwrap())));
+    let mut answer = api.request("stats", Some(TOKEN), &json!({})).await;
+    for _ in 0..TRIES {
+        if answer.0 != 200 {
+            break;
+        }
+        answer = api.request("stats", Some(TOKEN), &json!({})).await;
+    }
+    expect!["504 TIMEOUT: the answer took longer than 0 s; ask for less at once"].assert_eq(&refusal(&answer));
+    let mut answer = (200, Value::Null);
+    for _ in 0..TRIES {
+        if answer.0 != 200 {
+            break;
+        }
+        let query = json!({ "query": "{ stats { __typename } coverage { __typename } }" });
+        let request = api.http.post(api.url.clone() + "/graphql").bearer_auth(TOKEN).json(&query);
+        let response = request.send().await.unwrap();
+        answer = (response.status().as_u16(), response.json().await.unwrap());
+    }
+    expect!["504 TIMEOUT: the operation took longer than 0 s; ask for less at once"].assert_eq(&refusal(&answer));
     // What reads everything has more time.
     let (status, digest) = api.request("digest", Some(TOKEN), &json!({})).await;
     assert_eq!((status, &digest["quads"]), (200, &json!(0)));
